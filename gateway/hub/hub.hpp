@@ -1,0 +1,138 @@
+#pragma once
+// One shard's view of the logs: its tails, who follows them, and every read of the store on behalf of readers. Identical
+// reads under way at the same time are one read (single flight). Single thread; owned by the shard.
+
+#include "base/nursery.hpp"
+#include "hub/frame.hpp"
+#include "hub/stream_tail.hpp"
+#include "metrics/probes.hpp"
+#include "store/engine.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace streamld {
+
+class fanout;
+class hub;
+
+struct hub_limits {
+    std::size_t tail_bytes_max = std::size_t{32} << 20; // All tails of this shard together.
+    std::size_t page_events_max = 512;                  // One catch-up read,
+    std::size_t page_bytes_max = 256 * 1024;            // and its size; also one batch to a sink.
+    std::chrono::milliseconds read_timeout{10'000};
+    std::size_t reads_max = 64; // Catch-up reads under way; more wait their turn.
+};
+
+/// A share of a tail. The tail lives while one exists. Movable.
+class tail_lease {
+public:
+    tail_lease() = default;
+    tail_lease(hub& owner, std::shared_ptr<stream_tail> tail) noexcept;
+    tail_lease(tail_lease&& other) noexcept = default;
+    tail_lease& operator=(tail_lease&& other) noexcept;
+    ~tail_lease();
+
+    [[nodiscard]] stream_tail& operator*() const noexcept { return *tail_; }
+    [[nodiscard]] stream_tail* operator->() const noexcept { return tail_.get(); }
+    [[nodiscard]] explicit operator bool() const noexcept { return tail_ != nullptr; }
+
+private:
+    void release() noexcept;
+    hub* hub_ = nullptr;
+    std::shared_ptr<stream_tail> tail_;
+};
+
+/// How a subscription may begin: the verdict on its cursor, and where it stands.
+struct opening {
+    tail_lease tail;
+    store::verdict verdict = store::verdict::resolvable;
+    store::stream_bounds bounds;
+    offset_t after = 0;
+};
+
+/// A read page as frames.
+struct frame_page {
+    store::stream_bounds bounds;
+    offset_t scanned = 0;
+    block_ptr block; // Null where the page holds no event.
+};
+
+class hub {
+public:
+    hub(store::engine& log, fanout& group, turn& owner, probes& counters, hub_limits limits);
+    ~hub(); // No lease may be left.
+    hub(const hub&) = delete;
+    hub& operator=(const hub&) = delete;
+
+    /// Attaches a tail, finds the position and judges it: by what this shard knows where that says yes, else by the
+    /// store. Throws store::error (unavailable, busy, ...).
+    boost::asio::awaitable<opening>
+    open(std::string stream, store::start_point start, std::string epoch, std::string key, wire_format format);
+
+    /// A page of frames after `after`, shared with whoever reads the same at the same time. Throws store::error.
+    boost::asio::awaitable<std::shared_ptr<const frame_page>>
+    catch_up(stream_tail& tail, offset_t after, offset_t through, std::string key);
+
+    /// How many subscriptions follow a stream on this shard (any thread may not ask: this shard only).
+    [[nodiscard]] std::size_t readers_of(const std::string& stream) const;
+
+    /// What fanout posts here.
+    void take_block(const std::string& stream, wire_format format, const block_ptr& block);
+    void take_hint(const std::string& stream, offset_t head);
+    void look_at_all();
+    /// A trim by this process: horizons known here move on.
+    void take_horizon(const std::string& stream, offset_t horizon);
+
+    /// No more waiting: cursors send what is left, then finish.
+    void begin_drain();
+    boost::asio::awaitable<void> close();
+
+    [[nodiscard]] const hub_limits& limits() const noexcept { return limits_; }
+    [[nodiscard]] turn& shard_turn() noexcept { return turn_; }
+    [[nodiscard]] probes& shard_probes() noexcept { return probes_; }
+    [[nodiscard]] bool is_draining() const noexcept { return is_draining_; }
+
+private:
+    friend class tail_lease;
+    struct tail_key {
+        std::string stream;
+        wire_format format;
+        friend auto operator<=>(const tail_key&, const tail_key&) = default;
+    };
+    struct flight;      // One store read under way and who waits for it.
+    struct info_flight; // One read of bounds, and the next.
+
+    [[nodiscard]] tail_lease attach(const std::string& stream, wire_format format);
+    void detach(stream_tail& tail) noexcept;
+    boost::asio::awaitable<store::stream_info> fresh_info(std::string stream);
+    boost::asio::awaitable<void> follow(std::shared_ptr<stream_tail> tail);
+    void start_following(stream_tail& tail);
+    void learn(stream_tail& tail, const store::stream_bounds& bounds);
+    void keep(stream_tail& tail, std::size_t before);
+    [[nodiscard]] store::deadline_t read_deadline() const;
+
+    store::engine& engine_;
+    fanout& fanout_;
+    turn& turn_;
+    probes& probes_;
+    hub_limits limits_;
+    nursery followers_;
+    std::map<tail_key, std::weak_ptr<stream_tail>> tails_;
+    std::map<std::string, std::shared_ptr<flight>> flights_;
+    std::map<std::string, std::shared_ptr<info_flight>> info_flights_;
+    std::size_t tail_bytes_ = 0;
+    std::deque<std::weak_ptr<stream_tail>> arrivals_; // Whose block came when; the oldest goes first.
+    bool is_draining_ = false;
+    std::size_t shard_index_ = 0;
+};
+
+} // namespace streamld

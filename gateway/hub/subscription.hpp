@@ -1,0 +1,60 @@
+#pragma once
+// The only delivery loop: a cursor, a tail, a sink. Replay and live are one loop, so there is no hand-over. A slow reader
+// stays behind is_ready(); when it comes back the tail may have moved on and the next step reads the store. Owned by the
+// coroutine that runs it; single thread.
+
+#include "hub/cursor.hpp"
+#include "hub/hub.hpp"
+#include "hub/sink.hpp"
+#include "metrics/probes.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <optional>
+#include <string>
+
+namespace streamld {
+
+struct subscription_options {
+    std::string key;                 // Empty: every event.
+    std::string epoch;               // What the reader holds the stream to; filled by the opening where it names none.
+    offset_t through = store::offset_max; // Ends (finished) once everything up to here was given.
+    bool waits = true;               // False: ends at the head instead of waiting.
+    transport by = transport::websocket;
+};
+
+class subscription {
+public:
+    /// `lease` is the tail that hub::open() attached; `after` the judged cursor.
+    subscription(hub& owner, tail_lease lease, offset_t after, sink& to, subscription_options options);
+    ~subscription();
+    subscription(const subscription&) = delete;
+    subscription& operator=(const subscription&) = delete;
+
+    /// Delivers until something ends it; returns why. A gap was told to the sink. Counts itself in the probes.
+    boost::asio::awaitable<ending> run();
+
+    /// Ends run() soon with that reason. Any time; the first reason wins.
+    void stop(ending why) noexcept;
+
+    [[nodiscard]] offset_t cursor() const noexcept { return cursor_.position(); }
+    /// What this stream's log was known to hold at the last look.
+    [[nodiscard]] const store::stream_bounds& bounds() const noexcept;
+
+private:
+    boost::asio::awaitable<std::optional<ending>> take_page();
+    void send_from_tail(std::size_t block_index);
+    void give(const block_ptr& block, std::size_t from);
+    std::optional<ending> tell_gap(store::verdict why, const store::stream_bounds& bounds);
+
+    hub& hub_;
+    tail_lease tail_;
+    sink& sink_;
+    subscription_options options_;
+    cursor cursor_;
+    wakeup wakeup_;
+    std::optional<ending> stopped_;
+    bool was_caught_up_ = false;
+};
+
+} // namespace streamld
