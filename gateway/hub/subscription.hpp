@@ -37,7 +37,7 @@ public:
     /// Ends run() soon with that reason. Any time; the first reason wins.
     void stop(ending why) noexcept;
 
-    [[nodiscard]] offset_t cursor() const noexcept { return cursor_.position(); }
+    [[nodiscard]] offset_t position() const noexcept { return cursor_.position(); }
     /// What this stream's log was known to hold at the last look.
     [[nodiscard]] const store::stream_bounds& bounds() const noexcept;
 
