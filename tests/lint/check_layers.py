@@ -29,7 +29,7 @@ BOOST = {
     "store": BOOST_SMALL | {"json"},
     "store/sqlite": BOOST_SMALL,
     "store/postgres": BOOST_SMALL,
-    "gateway/base": BOOST_SMALL,
+    "gateway/base": BOOST_SMALL | {"intrusive"},
 }
 
 # header: the files that may include it
