@@ -1,5 +1,6 @@
 #pragma once
-// Query parameters, decoded once. One integer parser and one set of rules for every door (REST, SSE, WebSocket URL).
+// Query parameters, decoded once. One integer parser and one set of rules for every door (REST,
+// SSE, WebSocket URL).
 
 #include "store/event.hpp"
 
@@ -15,8 +16,9 @@ namespace streamld::api {
 
 class parameters {
 public:
-    /// Parses `a=1&b=%2F`. Names beginning with `_` or `utm_`, `access_token` and `ticket` are dropped. Throws problem
-    /// (invalid-parameter) for bad percent-encoding, a parameter given twice (except `stream`), or an unknown one.
+    /// Parses `a=1&b=%2F`. Names beginning with `_` or `utm_`, `access_token` and `ticket` are
+    /// dropped. Throws problem (invalid-parameter) for bad percent-encoding, a parameter given
+    /// twice (except `stream`), or an unknown one.
     parameters() = default;
     parameters(std::string_view query, std::span<const std::string_view> known);
 
