@@ -25,8 +25,7 @@ enum class step {
 
 class cursor {
 public:
-    cursor(offset_t position, offset_t through, bool waits) noexcept
-        : position_(position), through_(through), waits_(waits) {}
+    cursor(offset_t position, offset_t through) noexcept : position_(position), through_(through) {}
 
     [[nodiscard]] step next(const tail_view& tail) const noexcept;
     [[nodiscard]] offset_t position() const noexcept { return position_; }
@@ -37,8 +36,7 @@ public:
 
 private:
     offset_t position_;
-    offset_t through_;
-    bool waits_;
+    offset_t through_; // Nothing beyond is asked for; offset_max: never finishes.
 };
 
 } // namespace streamld

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace streamld {
@@ -44,7 +45,8 @@ private:
         std::vector<bool> shards;
     };
 
-    [[nodiscard]] std::vector<followed> followers_of(const std::string& stream);
+    [[nodiscard]] std::vector<followed> followers_of(std::string_view stream);
+    [[nodiscard]] std::vector<hub*> shards();
 
     std::mutex mutex_; // Guards what follows; held for a look-up only.
     std::map<std::string, std::vector<followed>, std::less<>> followed_;

@@ -94,9 +94,9 @@ public:
     [[nodiscard]] block_ptr finish(std::chrono::steady_clock::time_point noticed_at);
 
 private:
-    void append_head(const store::event_view& event);
-    void append_envelope(const store::event_view& event);
-    void append_payload(const store::event_view& event);
+    void append_frame(std::string& out, const store::event_view& event);
+    void append_envelope(std::string& out, const store::event_view& event, bool is_typed);
+    void append_payload(std::string& out, const store::event_view& event);
 
     wire_format format_;
     std::string stream_json_; // The name as a JSON string, escaped once.

@@ -9,15 +9,17 @@
 #include "store/engine.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
 namespace streamld {
 
@@ -73,6 +75,9 @@ public:
     hub(const hub&) = delete;
     hub& operator=(const hub&) = delete;
 
+    /// Makes this shard known to the fanout; before any traffic, in the order of the shards.
+    void join_fanout();
+
     /// Attaches a tail, finds the position and judges it: by what this shard knows where that says yes, else by the
     /// store. Throws store::error (unavailable, busy, ...).
     boost::asio::awaitable<opening>
@@ -108,16 +113,46 @@ private:
         wire_format format;
         friend auto operator<=>(const tail_key&, const tail_key&) = default;
     };
-    struct flight;      // One store read under way and who waits for it.
-    struct info_flight; // One read of bounds, and the next.
+    struct page_key {
+        tail_key tail;
+        offset_t after = 0;
+        offset_t through = 0;
+        std::string key;
+        page_key(tail_key of, offset_t from, offset_t to, std::string only)
+            : tail(std::move(of)), after(from), through(to), key(std::move(only)) {}
+        friend auto operator<=>(const page_key&, const page_key&) = default;
+    };
+    struct shared_reading;
+    struct bounds_reading;
+    struct page_reading;
+    struct bounds_queue {
+        std::shared_ptr<bounds_reading> next; // Whoever asks joins this one; it has not begun.
+        bool is_served = false;
+    };
 
+    // hub.cpp: tails
     [[nodiscard]] tail_lease attach(const std::string& stream, wire_format format);
     void detach(stream_tail& tail) noexcept;
-    boost::asio::awaitable<store::stream_info> fresh_info(std::string stream);
-    boost::asio::awaitable<void> follow(std::shared_ptr<stream_tail> tail);
-    void start_following(stream_tail& tail);
+    [[nodiscard]] static store::stream_bounds known_bounds(const stream_tail& tail);
     void learn(stream_tail& tail, const store::stream_bounds& bounds);
-    void keep(stream_tail& tail, std::size_t before);
+    void hint(stream_tail& tail, offset_t head);
+    tail_change add_to_tail(stream_tail& tail, const block_ptr& block);
+    void account(stream_tail& tail, std::size_t memory_before, bool had_blocks);
+    void restart(stream_tail& tail, const store::stream_bounds& bounds);
+    boost::asio::awaitable<void> follow(std::shared_ptr<stream_tail> tail);
+    boost::asio::awaitable<bool> follow_once(std::shared_ptr<stream_tail> tail);
+    boost::asio::awaitable<void> pause(std::chrono::milliseconds time);
+
+    // hub_reads.cpp: reads of the store
+    boost::asio::awaitable<store::stream_bounds> fresh_bounds(std::string stream);
+    boost::asio::awaitable<void> serve_bounds(std::string stream);
+    boost::asio::awaitable<void> finished(std::shared_ptr<shared_reading> reading);
+    boost::asio::awaitable<void> fly(page_key identity, std::shared_ptr<stream_tail> tail);
+    void keep_page(stream_tail& tail, const frame_page& page, const store::read_request& request);
+    boost::asio::awaitable<std::shared_ptr<const frame_page>>
+    read_page(std::shared_ptr<stream_tail> tail, store::read_request request);
+    boost::asio::awaitable<void> take_read_seat();
+    void leave_read_seat() noexcept;
     [[nodiscard]] store::deadline_t read_deadline() const;
 
     store::engine& engine_;
@@ -125,14 +160,18 @@ private:
     turn& turn_;
     probes& probes_;
     hub_limits limits_;
-    nursery followers_;
-    std::map<tail_key, std::weak_ptr<stream_tail>> tails_;
-    std::map<std::string, std::shared_ptr<flight>> flights_;
-    std::map<std::string, std::shared_ptr<info_flight>> info_flights_;
-    std::size_t tail_bytes_ = 0;
-    std::deque<std::weak_ptr<stream_tail>> arrivals_; // Whose block came when; the oldest goes first.
-    bool is_draining_ = false;
+    nursery jobs_;
     std::size_t shard_index_ = 0;
+    std::map<tail_key, std::shared_ptr<stream_tail>> tails_; // Each as long as it has leases.
+    std::map<page_key, std::shared_ptr<page_reading>> page_readings_;
+    std::map<std::string, bounds_queue> bounds_queues_;
+    std::list<stream_tail*> by_age_; // Tails that hold frames, the one that grew longest ago first.
+    std::size_t tail_bytes_ = 0;
+    std::size_t reads_under_way_ = 0;
+    std::deque<wakeup*> waiting_for_seat_;
+    std::list<boost::asio::steady_timer*> pauses_;
+    bool is_draining_ = false;
+    bool is_closing_ = false;
 };
 
 } // namespace streamld

@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <deque>
+#include <list>
+#include <utility>
 #include <string>
 #include <vector>
 
@@ -48,9 +50,6 @@ public:
 
     /// The block that holds `sequence` (which must lie in first..last), and where in it.
     [[nodiscard]] std::pair<const block_ptr*, std::size_t> find(offset_t sequence) const noexcept;
-    /// The next block behind one found, or null.
-    [[nodiscard]] std::size_t block_count() const noexcept { return blocks_.size(); }
-
     void add_waiter(wakeup& waiting);
     void remove_waiter(wakeup& waiting) noexcept;
     [[nodiscard]] bool has_waiters() const noexcept { return !waiters_.empty(); }
@@ -59,10 +58,15 @@ public:
 
     void close() noexcept; // Cursors send what is left, then finish.
 
+    /// Forgets every frame and stands at `head`: the log moved on past what can be read.
+    void restart(offset_t head);
+
     // Kept by the hub: what is known of the log, and whether a follower is reading for it.
     store::stream_bounds bounds;
     offset_t hinted_head = 0;
     bool is_following = false;
+    std::size_t leases = 0;
+    std::list<stream_tail*>::iterator by_age; // Its place among the tails that hold frames; valid while it has blocks.
 
 private:
     std::string stream_;

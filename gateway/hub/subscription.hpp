@@ -19,7 +19,7 @@ struct subscription_options {
     std::string key;                 // Empty: every event.
     std::string epoch;               // What the reader holds the stream to; filled by the opening where it names none.
     offset_t through = store::offset_max; // Ends (finished) once everything up to here was given.
-    bool waits = true;               // False: ends at the head instead of waiting.
+    bool is_read = false;            // A range, not a subscription: what was trimmed is left out without a signal.
     transport by = transport::websocket;
 };
 
@@ -42,10 +42,12 @@ public:
     [[nodiscard]] const store::stream_bounds& bounds() const noexcept;
 
 private:
+    boost::asio::awaitable<ending> loop();
     boost::asio::awaitable<std::optional<ending>> take_page();
-    void send_from_tail(std::size_t block_index);
+    void send_from_tail();
     void give(const block_ptr& block, std::size_t from);
-    std::optional<ending> tell_gap(store::verdict why, const store::stream_bounds& bounds);
+    [[nodiscard]] std::optional<store::verdict> lost_in(const frame_page& page) const;
+    ending tell_gap(store::verdict why, const store::stream_bounds& bounds);
 
     hub& hub_;
     tail_lease tail_;
