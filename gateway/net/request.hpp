@@ -1,6 +1,6 @@
 #pragma once
-// A request's head as the handlers see it, free of Beast. Views point into the connection's parser and are valid until
-// its next read_head(), upgrade() or begin_stream().
+// A request's head as the handlers see it, free of Beast. Views point into the connection's parser
+// and are valid until its next read_head(), upgrade() or begin_stream().
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,8 @@ struct request {
     std::optional<std::uint64_t> content_length;
     bool has_body = false; // A Content-Length above 0, or chunked.
     bool expects_continue = false;
-    bool wants_upgrade = false; // Upgrade: websocket, with Connection: upgrade, both read as token lists.
+    bool wants_upgrade =
+        false; // Upgrade: websocket, with Connection: upgrade, both read as token lists.
     bool keep_alive = true;
     std::string_view peer_address;
 

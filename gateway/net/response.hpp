@@ -1,5 +1,6 @@
 #pragma once
-// An answer as the handlers build it. Date, Content-Length, Connection and the status line are added when it is written.
+// An answer as the handlers build it. Date, Content-Length, Connection and the status line are
+// added when it is written.
 
 #include <string>
 #include <string_view>
@@ -15,9 +16,12 @@ struct response {
     bool must_close = false; // Say `Connection: close` and close behind it.
 
     response() = default;
+
     explicit response(int code) : status(code) {}
 
-    void set(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
+    void set(std::string name, std::string value) {
+        headers.emplace_back(std::move(name), std::move(value));
+    }
 };
 
 /// "Created" for 201; "" for an unknown code.

@@ -1,7 +1,8 @@
 #pragma once
-// One WebSocket (RFC 6455). Beast reads, checks masks and UTF-8, and answers control frames through the outbox; texts leave
-// pre-framed by the outbox alone, so nothing lands inside a frame. Pings every 20 s, dead after two unanswered; both
-// through the shard's watchdog. One reading coroutine; out() may be pushed from anywhere on the shard.
+// One WebSocket (RFC 6455). Beast reads, checks masks and UTF-8, and answers control frames through
+// the outbox; texts leave pre-framed by the outbox alone, so nothing lands inside a frame. Pings
+// every 20 s, dead after two unanswered; both through the shard's watchdog. One reading coroutine;
+// out() may be pushed from anywhere on the shard.
 
 #include "net/http_connection.hpp"
 
@@ -15,9 +16,10 @@
 namespace streamld::net {
 
 enum class message_state {
-    text,      // A whole text message.
-    binary,    // Refused: close(1003).
-    ended,     // The peer closed, left, broke the protocol (answered 1002, 1007, 1009 by itself), or was found dead or stuck.
+    text,   // A whole text message.
+    binary, // Refused: close(1003).
+    ended,  // The peer closed, left, broke the protocol (answered 1002, 1007, 1009 by itself), or
+            // was found dead or stuck.
 };
 
 class websocket_connection {
@@ -35,13 +37,16 @@ public:
 
     [[nodiscard]] outbox& out() noexcept;
 
-    /// Queues a close frame behind what is queued and stops reading on: a pending read() ends. Any time, once; later calls are ignored.
+    /// Queues a close frame behind what is queued and stops reading on: a pending read() ends. Any
+    /// time, once; later calls are ignored.
     void start_close(std::uint16_t code, std::string_view reason);
 
-    /// Why it ended, in one word for the metrics: "client", "protocol", "timeout", "stuck", "server", ...
+    /// Why it ended, in one word for the metrics: "client", "protocol", "timeout", "stuck",
+    /// "server", ...
     [[nodiscard]] std::string_view ending() const noexcept;
 
-    /// Sends what is queued and the close frame, waits briefly for the peer's, closes. Bounded. After read() ended.
+    /// Sends what is queued and the close frame, waits briefly for the peer's, closes. Bounded.
+    /// After read() ended.
     boost::asio::awaitable<void> finish();
 
     /// Ends everything at once.
