@@ -1,5 +1,6 @@
 #include "api/page.hpp"
 
+#include "api/problem.hpp"
 #include "api/documents.hpp"
 #include "base/json_string.hpp"
 #include "hub/frame.hpp"
@@ -24,6 +25,20 @@ std::string next_link(const exchange& request, const page_facts& facts, store::o
 }
 
 } // namespace
+
+std::size_t page_limit(const parameters& query) {
+    static constexpr store::offset_t limit_default = 100;
+    static constexpr store::offset_t limit_max = 1000;
+    const std::string* text = query.find("limit");
+    if (text == nullptr)
+        text = query.find("last");
+    if (text == nullptr)
+        return limit_default;
+    const auto limit = parse_offset(*text);
+    if (!limit || *limit == 0)
+        throw problem{"invalid-parameter", "limit is a number of events from 1 on (at most 1000 are given)"};
+    return static_cast<std::size_t>(std::min(*limit, limit_max));
+}
 
 net::response
 page_response(const exchange& request, const page_facts& facts, std::string_view items) {

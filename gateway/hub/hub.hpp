@@ -87,6 +87,9 @@ public:
     boost::asio::awaitable<std::shared_ptr<const frame_page>>
     catch_up(stream_tail& tail, offset_t after, offset_t through, std::string key);
 
+    /// What this shard knows of a tail's log at this moment.
+    [[nodiscard]] static store::stream_bounds known_bounds(const stream_tail& tail);
+
     /// How many subscriptions follow a stream on this shard (any thread may not ask: this shard only).
     [[nodiscard]] std::size_t readers_of(const std::string& stream) const;
 
@@ -133,7 +136,6 @@ private:
     // hub.cpp: tails
     [[nodiscard]] tail_lease attach(const std::string& stream, wire_format format);
     void detach(stream_tail& tail) noexcept;
-    [[nodiscard]] static store::stream_bounds known_bounds(const stream_tail& tail);
     void learn(stream_tail& tail, const store::stream_bounds& bounds);
     void hint(stream_tail& tail, offset_t head);
     tail_change add_to_tail(stream_tail& tail, const block_ptr& block);

@@ -18,7 +18,7 @@ subscription::~subscription() {
     tail_->remove_waiter(wakeup_);
 }
 
-const store::stream_bounds& subscription::bounds() const noexcept { return tail_->bounds; }
+store::stream_bounds subscription::bounds() const { return hub::known_bounds(*tail_); }
 
 void subscription::stop(ending why) noexcept {
     if (!stopped_)

@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] offset_t position() const noexcept { return cursor_.position(); }
     /// What this stream's log was known to hold at the last look.
-    [[nodiscard]] const store::stream_bounds& bounds() const noexcept;
+    [[nodiscard]] store::stream_bounds bounds() const;
 
 private:
     boost::asio::awaitable<ending> loop();
