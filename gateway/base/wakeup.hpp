@@ -37,6 +37,8 @@ public:
     /// The same for who is not a coroutine; `waiting` completes in the turn, also where a notify
     /// came before.
     void wait_with(std::unique_ptr<waiter> waiting);
+    /// Destroys what waits without completing it.
+    void abandon() noexcept;
 
 private:
     static void resume(void* self) noexcept;

@@ -270,6 +270,12 @@ void http_connection::impl::begin_drain() {
     if (is_waiting_for_head_ && phase_ == phase::between) link->expire();
 }
 
+std::string http_connection::impl::take_input() {
+    auto taken = std::move(input);
+    free_buffers();
+    return taken;
+}
+
 // The public face.
 
 http_connection::http_connection(tcp::socket socket, const connection_context& context)

@@ -152,6 +152,7 @@ void outbox::seal() noexcept {
 
 void outbox::keep_only_started() noexcept {
     if (pieces_.empty()) return;
+    last_progress_ = clock::now();
     const auto kept = front_ + (front_sent_ > 0 ? 1 : 0);
     for (auto at = kept; at < pieces_.size(); ++at) {
         pending_bytes_ -= pieces_[at].bytes.size();

@@ -61,7 +61,8 @@ public:
     /// The last word is queued: what is queued goes out, what is pushed from now on is ignored.
     void seal() noexcept;
 
-    /// Forgets what has not begun to leave, so that a last word may follow the piece that has.
+    /// Forgets what has not begun to leave, so that a last word may follow the piece that has. Time
+    /// counts anew.
     void keep_only_started() noexcept;
 
     /// Nothing more goes out (peer gone, write failed or stuck, end of life). Queued pieces are

@@ -85,11 +85,11 @@ void wire::expire() noexcept {
 
 void wire::tick(clock::time_point now) {
     if (now >= deadline_) expire();
+    if (on_tick) on_tick(now);
     const auto since = out.stuck_since();
     if (since != clock::time_point::max() && now - since >= context.limits.write_timeout) {
         out.close();
     }
-    if (on_tick) on_tick(now);
 }
 
 asio::awaitable<void> wire::end_gently() {

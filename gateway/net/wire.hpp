@@ -77,7 +77,7 @@ public:
     boost::asio::ip::tcp::socket socket;
     outbox out;
     const connection_context context;
-    /// Also called at each tick of the watchdog.
+    /// Also called at each tick of the watchdog, before a stuck outbox is closed.
     std::function<void(clock::time_point)> on_tick;
 
 private:
