@@ -2,93 +2,81 @@
 
 #include <boost/json/parse.hpp>
 
-#include <cstddef>
-#include <stdexcept>
+#include <algorithm>
 
 namespace streamld::api {
 
 namespace {
 
-/// Walks over text that is known to be valid JSON.
-class scanner {
-public:
-    explicit scanner(std::string_view text) noexcept : text_(text) {}
+constexpr std::string_view white = " \t\r\n";
 
-    [[nodiscard]] char skip_space() noexcept {
-        while (at_ < text_.size() && is_space(text_[at_]))
-            ++at_;
-        return at_ < text_.size() ? text_[at_] : '\0';
-    }
+/// One past the end of the string literal that begins at `at`.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+    for (++at; text[at] != '"'; ++at)
+        if (text[at] == '\\')
+            ++at;
+    return at + 1;
+}
 
-    void step() noexcept { ++at_; }
-
-    /// The string literal that begins here, with its quotes.
-    std::string_view take_string() noexcept {
-        const auto begin = at_++;
-        while (at_ < text_.size() && text_[at_] != '"')
-            at_ += text_[at_] == '\\' ? 2 : 1;
-        ++at_;
-        return text_.substr(begin, at_ - begin);
-    }
-
-    /// The value that begins here, of any kind.
-    std::string_view take_value() noexcept {
-        const auto begin = at_;
-        int depth = 0;
-        while (at_ < text_.size()) {
-            const char c = text_[at_];
-            if (c == '"') {
-                take_string();
-                continue;
-            }
-            if (depth == 0 && (c == ',' || c == '}' || c == ']' || is_space(c))) break;
-            if (c == '{' || c == '[') ++depth;
-            if (c == '}' || c == ']') --depth;
-            ++at_;
+/// One past the end of the value that begins at `at`.
+std::size_t end_of_value(std::string_view text, std::size_t at) {
+    int depth = 0;
+    while (at < text.size()) {
+        const char c = text[at];
+        if (c == '"') {
+            at = end_of_string(text, at);
+        } else if (c == '{' || c == '[') {
+            ++depth;
+            ++at;
+        } else if (c == '}' || c == ']') {
+            if (depth == 0)
+                return at; // A number or word that ends with the object.
+            --depth;
+            ++at;
+        } else if (depth == 0 && (c == ',' || white.find(c) != std::string_view::npos)) {
+            return at;
+        } else {
+            ++at;
+            continue;
         }
-        return text_.substr(begin, at_ - begin);
+        if (depth == 0)
+            return at;
     }
-
-private:
-    static bool is_space(char c) noexcept {
-        return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    }
-
-    std::string_view text_;
-    std::size_t at_ = 0;
-};
+    return at;
+}
 
 } // namespace
 
-std::string unescape_json_string(std::string_view literal) {
-    if (literal.find('\\') == std::string_view::npos)
-        return std::string(literal.substr(1, literal.size() - 2));
-    boost::system::error_code ec;
-    const auto value = boost::json::parse({literal.data(), literal.size()}, ec);
-    if (ec || !value.is_string()) throw std::invalid_argument("not a string of Unicode characters");
-    return std::string(value.get_string().data(), value.get_string().size());
+std::optional<std::string> string_value(std::string_view raw) {
+    if (raw.size() < 2 || raw.front() != '"')
+        return std::nullopt;
+    if (raw.find('\\') == std::string_view::npos)
+        return std::string{raw.substr(1, raw.size() - 2)};
+    boost::system::error_code fault;
+    const boost::json::value value = boost::json::parse(raw, fault);
+    if (fault || !value.is_string())
+        return std::nullopt;
+    return std::string{std::string_view{value.get_string()}};
 }
 
-std::vector<json_member> members_of(std::string_view object) {
+std::optional<std::vector<json_member>> read_members(std::string_view text) {
     std::vector<json_member> members;
-    scanner at(object);
-    static_cast<void>(at.skip_space());
-    at.step(); // {
-    while (at.skip_space() == '"') {
-        json_member member;
-        const auto name = at.take_string();
-        static_cast<void>(at.skip_space());
-        at.step(); // :
-        static_cast<void>(at.skip_space());
-        member.value = at.take_value();
-        try {
-            member.name = unescape_json_string(name);
-        } catch (const std::invalid_argument&) {
-            member.name = name; // None of the names that we know.
-        }
-        members.push_back(std::move(member));
-        if (at.skip_space() != ',') break;
-        at.step();
+    const auto skip = [text](std::size_t from) { return text.find_first_not_of(white, from); };
+    std::size_t at = skip(text.find('{') + 1);
+    while (text[at] != '}') {
+        const std::size_t name_end = end_of_string(text, at);
+        std::optional<std::string> name = string_value(text.substr(at, name_end - at));
+        if (!name)
+            return std::nullopt;
+        const std::size_t value = skip(skip(name_end) + 1); // Over the colon.
+        const std::size_t value_end = end_of_value(text, value);
+        const auto is_same = [&](const json_member& one) { return one.name == *name; };
+        if (std::any_of(members.begin(), members.end(), is_same))
+            return std::nullopt;
+        members.emplace_back(std::move(*name), text.substr(value, value_end - value));
+        at = skip(value_end);
+        if (text[at] == ',')
+            at = skip(at + 1);
     }
     return members;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Looks into a JSON object without building values, so that a member's bytes stay the publisher's.
-// Any thread.
+// The members of a JSON object as text: what a client sent stays as it was spelled, so that a payload inside a message keeps
+// its bytes and a number its digits. Pure.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,16 +10,16 @@
 namespace streamld::api {
 
 struct json_member {
-    std::string name;       // Unescaped.
-    std::string_view value; // Its bytes, without the white space around them.
+    std::string name;     // Decoded.
+    std::string_view raw; // The value's text, a view into what was parsed.
+
+    json_member(std::string decoded, std::string_view value) : name(std::move(decoded)), raw(value) {}
 };
 
-/// The members of an object in their order, duplicates included. `object` must have passed
-/// store::check_json as an object; the views point into it.
-[[nodiscard]] std::vector<json_member> members_of(std::string_view object);
+/// `text` must be a valid JSON object (store::check_json). Empty optional where a name stands twice.
+[[nodiscard]] std::optional<std::vector<json_member>> read_members(std::string_view text);
 
-/// What a JSON string says. Throws std::invalid_argument for an escaped lone surrogate: it has no
-/// UTF-8.
-[[nodiscard]] std::string unescape_json_string(std::string_view literal);
+/// The value of a JSON string literal; empty optional where `raw` is none, or holds an escaped lone surrogate.
+[[nodiscard]] std::optional<std::string> string_value(std::string_view raw);
 
 } // namespace streamld::api

@@ -6,7 +6,8 @@
 #include "store/json_text.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <optional>
+#include <utility>
 
 namespace streamld::api {
 
@@ -44,17 +45,12 @@ void check_size(std::string_view payload, const batch_limits& limits, const line
 
 std::string key_of(std::string_view literal, const line_place& place) {
     if (!literal.starts_with('"')) throw place.fault("`key` is a string");
-    std::string key;
-    try {
-        key = unescape_json_string(literal);
-    } catch (const std::invalid_argument&) {
-        key.clear();
-    }
-    if (!store::is_valid_key(key))
+    auto key = string_value(literal);
+    if (!key || !store::is_valid_key(*key))
         throw place.fault(
             "invalid-name", "`key` is 1 to 512 bytes of UTF-8 without control characters"
         );
-    return key;
+    return std::move(*key);
 }
 
 bool flag_of(std::string_view literal, const line_place& place) {
@@ -75,14 +71,15 @@ void read_envelope(
     std::optional<std::string_view> payload;
     std::optional<std::string_view> key;
     std::optional<std::string_view> snapshot;
-    for (const auto& member : members_of(line)) {
+    const auto members = read_members(line);
+    if (!members) throw place.fault("a member is given twice");
+    for (const auto& member : *members) {
         auto* const slot = member.name == "payload"      ? &payload
                            : member.name == "key"        ? &key
                            : member.name == "isSnapshot" ? &snapshot
                                                          : nullptr;
         if (slot == nullptr) throw place.fault("unknown member " + quoted(member.name));
-        if (*slot) throw place.fault(quoted(member.name) + " is given twice");
-        *slot = member.value;
+        *slot = member.raw;
     }
     if (!payload) throw place.fault("`payload` is missing");
     check_size(*payload, limits, place);
