@@ -27,6 +27,7 @@ enum class errc {
     corrupt,              // The storage is damaged.
     foreign,              // Not a streamld store, of a newer version, replaced, or on an unfit file system.
     closed,               // The store is closing or closed.
+    statement,            // The caller's own SQL in a transaction failed; detail() has the database's words.
 };
 
 [[nodiscard]] const boost::system::error_category& store_category() noexcept;
