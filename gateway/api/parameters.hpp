@@ -22,6 +22,10 @@ public:
     parameters() = default;
     parameters(std::string_view query, std::span<const std::string_view> known);
 
+    /// What another door (a WebSocket message) has read and checked by itself.
+    explicit parameters(std::vector<std::pair<std::string, std::string>> pairs)
+        : pairs_(std::move(pairs)) {}
+
     [[nodiscard]] const std::string* find(std::string_view name) const noexcept;
     [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
 
