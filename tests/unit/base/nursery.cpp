@@ -1,0 +1,105 @@
+#include "base/nursery.hpp"
+
+#include "support/gateway/shard_loop.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+
+namespace {
+
+namespace asio = boost::asio;
+using streamld::wakeup;
+using streamld::test::shard_loop;
+
+asio::awaitable<void> wait_once(wakeup& waking) {
+    co_await waking.wait();
+}
+
+asio::awaitable<void> fail() {
+    throw std::runtime_error{"a bug"};
+    co_return;
+}
+
+asio::awaitable<void> sleep_for_an_hour(asio::io_context& loop) {
+    asio::steady_timer timer{loop, std::chrono::hours{1}};
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<void> join(shard_loop& shard, bool& has_joined) {
+    co_await shard.children.join();
+    has_joined = true;
+}
+
+asio::awaitable<void> join_for_a_moment(streamld::nursery& children, bool& is_empty) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds{10};
+    is_empty = co_await children.join_until(deadline);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(base_nursery)
+
+BOOST_AUTO_TEST_CASE(a_failing_child_is_reported_and_harms_nobody) {
+    shard_loop shard;
+    wakeup waking{shard.shard_turn};
+
+    shard.children.spawn("good", wait_once(waking));
+    shard.children.spawn("bad", fail());
+    shard.settle();
+
+    BOOST_TEST(shard.failures == std::vector<std::string>{"bad"}, boost::test_tools::per_element());
+    BOOST_TEST(shard.children.size() == 1U);
+    waking.notify();
+    shard.settle();
+    BOOST_TEST(shard.children.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cancel_ends_children_in_timers_silently) {
+    shard_loop shard;
+    shard.children.spawn("sleeper", sleep_for_an_hour(shard.loop));
+    shard.children.spawn("sleeper", sleep_for_an_hour(shard.loop));
+    shard.settle();
+
+    shard.children.cancel();
+    shard.settle();
+
+    BOOST_TEST(shard.children.size() == 0U);
+    BOOST_TEST(shard.failures.empty());
+}
+
+BOOST_AUTO_TEST_CASE(join_returns_when_the_last_child_has_ended) {
+    shard_loop shard;
+    wakeup waking{shard.shard_turn};
+    streamld::nursery joiners{shard.shard_turn, {}};
+    bool has_joined = false;
+    shard.children.spawn("child", wait_once(waking));
+    joiners.spawn("joiner", join(shard, has_joined));
+    shard.settle();
+
+    BOOST_TEST(!has_joined);
+    waking.notify();
+    shard.settle();
+
+    BOOST_TEST(has_joined);
+}
+
+BOOST_AUTO_TEST_CASE(join_until_gives_up_at_its_deadline) {
+    shard_loop shard;
+    wakeup waking{shard.shard_turn};
+    streamld::nursery joiners{shard.shard_turn, {}};
+    bool is_empty = true;
+    shard.children.spawn("stubborn", wait_once(waking));
+
+    joiners.spawn("joiner", join_for_a_moment(shard.children, is_empty));
+
+    BOOST_TEST(shard.until([&] { return joiners.size() == 0; }));
+    BOOST_TEST(!is_empty);
+    waking.notify();
+    shard.settle();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
