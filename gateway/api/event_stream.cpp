@@ -115,7 +115,9 @@ answer_event_stream(exchange& request, std::vector<std::string> streams, bool is
     stream_group group{shard_hub, response};
     for (std::size_t i = 0; i < openings.size(); ++i)
         group.add(std::move(openings[i]), start.requests[i]);
-    response.begin(event_stream_head());
+    net::response head = event_stream_head();
+    request.dress(head);
+    response.begin(head);
     const ending why = co_await group.run();
     if (why == ending::shutdown || why == ending::store_failed)
         response.ask_to_return();

@@ -61,7 +61,9 @@ boost::asio::awaitable<std::optional<net::response>> answer_ndjson(exchange& req
     options.is_read = true;
     options.by = transport::ndjson;
     subscription reader{request.shard.shard_hub, std::move(found.tail), place.after, lines, std::move(options)};
-    request.connection.begin_stream(ndjson_head(), true);
+    net::response head = ndjson_head();
+    request.dress(head);
+    request.connection.begin_stream(std::move(head), true);
     const ending why = co_await reader.run();
     if (why == ending::finished)
         co_await request.connection.end_stream();

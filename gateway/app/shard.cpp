@@ -1,0 +1,79 @@
+#include "app/shard.hpp"
+
+#include "api/session.hpp"
+#include "base/log.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+namespace streamld::app {
+
+namespace {
+
+void log_failure(std::string_view name, std::exception_ptr fault) {
+    try {
+        std::rethrow_exception(std::move(fault));
+    } catch (const std::exception& error) {
+        log::write(log::level::error, "app", "a job failed", {{"job", std::string{name}}, {"reason", error.what()}});
+    }
+}
+
+} // namespace
+
+shard::shard(const config& settings, const shard_links& links)
+    : config_(settings), work_(loop_.get_executor()), turn_(loop_), watchdog_(loop_),
+      hub_(links.engine, links.all_shards, turn_, probes_, settings.hub),
+      publisher_(links.engine, probes_, settings.api.store_timeout), acceptor_jobs_(turn_, &log_failure),
+      sessions_(turn_, &log_failure),
+      services_{
+          links.engine,     hub_,     links.all_shards,  publisher_,         probes_,            turn_,
+          watchdog_,        sessions_, connections_,     config_.api,      links.is_draining,  links.metrics_text, links.subscriptions_of
+      },
+      connection_context_{turn_, watchdog_, probes_, config_.connections} {
+    hub_.join_fanout();
+}
+
+shard::~shard() = default;
+
+void shard::listen(const boost::asio::ip::tcp::endpoint& at, std::size_t connections_max) {
+    listener_.emplace(loop_, at, connections_max, probes_);
+}
+
+void shard::start() {
+    net::listener::handler handler = [this](boost::asio::ip::tcp::socket socket) { accepted(std::move(socket)); };
+    acceptor_jobs_.spawn("listener", listener_->run(std::move(handler)));
+    thread_ = std::thread{[this] { loop_.run(); }};
+}
+
+void shard::accepted(boost::asio::ip::tcp::socket socket) {
+    sessions_.spawn("session", api::run_session(std::move(socket), services_, connection_context_));
+}
+
+void shard::begin_drain() {
+    publisher_.begin_drain();
+    hub_.begin_drain();
+    connections_.begin_drain();
+}
+
+// The watchdog drives every deadline of a session, so it goes on until the last one has ended.
+boost::asio::awaitable<void> shard::finish(std::chrono::steady_clock::time_point deadline) {
+    (void)co_await sessions_.join_until(deadline);
+    listener_->stop();
+    co_await acceptor_jobs_.join();
+    connections_.abort_all();
+    sessions_.cancel();
+    co_await sessions_.join();
+    co_await hub_.close();
+    watchdog_.stop();
+    work_.reset();
+}
+
+boost::asio::awaitable<std::size_t> shard::count_readers(std::string stream) { co_return hub_.readers_of(stream); }
+
+void shard::join() {
+    if (thread_.joinable())
+        thread_.join();
+}
+
+} // namespace streamld::app
