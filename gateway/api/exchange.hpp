@@ -2,6 +2,7 @@
 // One request being answered: what a handler gets. Lives on the session's coroutine while the handler runs; everything in
 // it is the shard's. Handlers are rows of api/routes.cpp.
 
+#include "api/open_connections.hpp"
 #include "api/parameters.hpp"
 #include "api/settings.hpp"
 #include "base/watchdog.hpp"
@@ -18,6 +19,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace streamld::api {
@@ -32,6 +34,7 @@ struct services {
     turn& shard_turn;
     watchdog& shard_watchdog;
     nursery& sessions;
+    open_connections& connections;
     const settings& limits;
     const std::atomic<bool>& is_draining; // SIGTERM came.
     std::function<std::string()> metrics_text; // Renders /metrics.
@@ -48,7 +51,20 @@ struct exchange {
     parameters query;                  // Decoded, checked against the row's known names.
     std::string host_url;              // "http://host:port" of this server as the client sees it, or --public-url.
 
+    std::vector<std::pair<std::string, std::string>> common_headers = {}; // CORS; for every answer to this request.
+
+    /// The session does this for answers that are returned; whoever begins a stream does it for the stream's head.
+    void dress(net::response& head) const {
+        head.headers.insert(head.headers.end(), common_headers.begin(), common_headers.end());
+    }
+
     [[nodiscard]] const net::request& request() const noexcept { return connection.current(); }
+    /// What stands behind the `?` of the target, still encoded.
+    [[nodiscard]] std::string_view raw_query() const noexcept {
+        const auto target = connection.current().target;
+        const auto mark = target.find('?');
+        return mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
+    }
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const noexcept {
         return connection.current().find(name);
     }

@@ -12,6 +12,13 @@ namespace streamld::api {
 
 enum class representation { json, jsonld, ndjson, event_stream };
 
+/// What GET /streams/{s}/events can be.
+inline constexpr representation event_offers[] = {
+    representation::json,
+    representation::jsonld,
+    representation::ndjson,
+    representation::event_stream};
+
 /// The offer that `accept` prefers: by weight, then by how exactly it is named, then by where it
 /// stands in the header, then by the order of the offers. An absent or empty header takes the
 /// first. Empty: none is acceptable.
