@@ -6,6 +6,8 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -48,6 +50,22 @@ public:
             shard.settle();
         }
         return true;
+    }
+
+    /// Sends without reading until the server takes no more; `look` is called between.
+    template <typename Look>
+    void send_blindly(std::string_view bytes, Look look) {
+        int refusals = 0;
+        while (!bytes.empty() && refusals < 20) {
+            const auto n = ::send(
+                client_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL
+            );
+            if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+            refusals = n > 0 ? 0 : refusals + 1;
+            shard.loop.restart();
+            shard.loop.run_one_for(std::chrono::milliseconds{1});
+            look();
+        }
     }
 
     /// Takes in what has come, at most that much.
