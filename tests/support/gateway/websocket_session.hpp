@@ -70,11 +70,9 @@ public:
     }
 
     ~websocket_session() {
-        if (socket) {
-            socket->abort();
-        } else {
-            http.abort();
-        }
+        http.abort();
+        shard.settle(); // An upgrade under way comes to its end.
+        if (socket) socket->abort();
         shard.until([this] { return shard.children.size() == 0; });
     }
 
@@ -84,7 +82,10 @@ public:
                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     }
 
-    bool open() { return peers.send(handshake()) && peers.until_received("\r\n\r\n"); }
+    bool open() {
+        return peers.send(handshake()) && peers.until_received("\r\n\r\n") &&
+               shard.until([this] { return socket != nullptr; });
+    }
 
     /// All whole frames so far.
     std::vector<server_frame> frames() {
