@@ -38,8 +38,8 @@ private:
 
     void serve();
     void open();
-    bool look();
-    void look_until_moved();
+    void look();
+    void look_for_a_while();
     void wait_out_own_commit();
     void report_changes();
 
