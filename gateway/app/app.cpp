@@ -136,7 +136,7 @@ private:
         std::vector<const probes*> counters;
         for (const auto& one : shards_)
             counters.push_back(&one->counters());
-        return render_metrics(counters, engine_->figures());
+        return exposition(counters, engine_->figures(), read_process_figures(), STREAMLD_VERSION);
     }
 
     const config& config_;
