@@ -1,6 +1,7 @@
 #pragma once
-// One line an event on standard error: `level area message key=value ...`. Thread-safe, never throws, no payloads.
-// Values are quoted where they need it, control characters escaped, so that one event is always one line.
+// One line an event on standard error: `level area message key=value ...`. Thread-safe, never
+// throws, no payloads. Values are quoted where they need it, control characters escaped, so that
+// one event is always one line.
 
 #include <initializer_list>
 #include <string>
@@ -15,6 +16,11 @@ void set_level(level least) noexcept;
 
 using field = std::pair<std::string_view, std::string>;
 
-void write(level severity, std::string_view area, std::string_view message, std::initializer_list<field> fields = {}) noexcept;
+void write(
+    level severity,
+    std::string_view area,
+    std::string_view message,
+    std::initializer_list<field> fields = {}
+) noexcept;
 
 } // namespace streamld::log

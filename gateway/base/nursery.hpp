@@ -1,6 +1,7 @@
 #pragma once
-// Owns coroutines. Every coroutine of the gateway is awaited by its caller or lives in a nursery; a nursery cannot be
-// destroyed while a child lives. Children run on the nursery's executor. Single thread.
+// Owns coroutines. Every coroutine of the gateway is awaited by its caller or lives in a nursery; a
+// nursery cannot be destroyed while a child lives. Children run on the nursery's executor. Single
+// thread.
 
 #include "base/wakeup.hpp"
 
@@ -19,7 +20,8 @@ namespace streamld {
 
 class nursery {
 public:
-    /// `on_failure` hears of an exception that leaves a child: a bug, or a broken environment; it is logged once.
+    /// `on_failure` hears of an exception that leaves a child: a bug, or a broken environment; it
+    /// is logged once.
     using failure_handler = std::function<void(std::string_view name, std::exception_ptr fault)>;
 
     nursery(turn& owner, failure_handler on_failure);
@@ -38,7 +40,8 @@ public:
     /// Returns when no child is left.
     boost::asio::awaitable<void> join();
 
-    /// As join(), but gives up at the deadline (looked at through `wake`-ups of the caller's own timer): true if empty.
+    /// As join(), but gives up at the deadline (looked at through `wake`-ups of the caller's own
+    /// timer): true if empty.
     boost::asio::awaitable<bool> join_until(std::chrono::steady_clock::time_point deadline);
 
 private:

@@ -1,7 +1,8 @@
 #pragma once
-// One per shard: what has to happen before this loop goes back to waiting for the kernel. Woken coroutines are
-// resumed in order from one posted handler (a wake-all of 10,000 readers is one post), then every outbox that
-// gathered bytes is flushed once, so a burst leaves in one system call a connection. Single thread.
+// One per shard: what has to happen before this loop goes back to waiting for the kernel. Woken
+// coroutines are resumed in order from one posted handler (a wake-all of 10,000 readers is one
+// post), then every outbox that gathered bytes is flushed once, so a burst leaves in one system
+// call a connection. Single thread.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/intrusive/list.hpp>
@@ -9,15 +10,18 @@
 namespace streamld {
 
 class turn {
-    using hook = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    using hook = boost::intrusive::list_base_hook<
+        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 public:
-    /// Something that wants to run once in this turn (a waiting coroutine) or at its end (an outbox).
-    /// Destroying a task takes it out of the queue.
+    /// Something that wants to run once in this turn (a waiting coroutine) or at its end (an
+    /// outbox). Destroying a task takes it out of the queue.
     class task : public hook {
     public:
         using action = void (*)(void* self) noexcept;
+
         task(action act, void* self) noexcept : act_(act), self_(self) {}
+
         task(const task&) = delete;
         task& operator=(const task&) = delete;
 
@@ -30,6 +34,7 @@ public:
     };
 
     explicit turn(boost::asio::io_context& loop) noexcept : loop_(loop) {}
+
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
 

@@ -77,7 +77,9 @@ void wakeup::wait_with(std::unique_ptr<waiter> waiting) {
     if (is_notified_) turn_.soon(task_);
 }
 
-void wakeup::abandon() noexcept { waiter_.reset(); }
+void wakeup::abandon() noexcept {
+    waiter_.reset();
+}
 
 void wakeup::cancel() noexcept {
     if (!waiter_) return;

@@ -1,5 +1,6 @@
 #pragma once
-// The header of an unmasked, unfragmented text frame (RFC 6455 section 5.2), for frames that are built once and shared.
+// The header of an unmasked, unfragmented text frame (RFC 6455 section 5.2), for frames that are
+// built once and shared.
 
 #include <cstddef>
 #include <string>

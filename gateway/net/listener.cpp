@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -25,6 +26,11 @@ constexpr milliseconds full_house_pause{20};
 constexpr milliseconds failure_pause_min{100};
 constexpr milliseconds failure_pause_max{1'000};
 constexpr std::chrono::minutes telling_interval{1};
+
+// Asio does not ask for it, and a program started by us has no business with our sockets.
+void close_on_exec(int descriptor) noexcept {
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
 
 // The peer left while it waited, or the network had something to say about it: nothing is wrong
 // with us.
@@ -59,6 +65,7 @@ listener::listener(
     if (::setsockopt(acceptor_.native_handle(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
         throw boost::system::system_error{errno, boost::system::system_category(), "SO_REUSEPORT"};
     }
+    close_on_exec(acceptor_.native_handle());
     acceptor_.bind(at);
     acceptor_.listen();
 }
@@ -110,6 +117,7 @@ void listener::tell_of_failure(const error_code& ec) {
 
 void listener::hand_over(const handler& accepted, tcp::socket socket) {
     try {
+        close_on_exec(socket.native_handle());
         accepted(std::move(socket));
     } catch (const std::exception& fault) {
         // One connection is lost, not the listener.
