@@ -32,14 +32,15 @@ export class Gateway {
     this.stderr = "";
   }
 
-  async start() {
+  /** Starts it, or starts it again on the same store, with further settings if need be. */
+  async start(...more) {
     assert.ok(program, "STREAMLD_BIN names the program under test");
     this.dir ??= await mkdtemp(join(tmpdir(), "streamld-it-"));
     this.path = this.#options.store ?? join(this.dir, "events.db");
     this.stdout = "";
     this.stderr = "";
     this.#wasKilled = false;
-    const args = ["serve", ...this.#settings()];
+    const args = ["serve", ...this.#settings(more)];
     const { shell } = this.#options;
     const child = shell
       ? spawn("bash", ["-c", `${shell} exec "$0" "$@"`, program, ...args], { stdio: ["ignore", "pipe", "pipe"] })
@@ -70,8 +71,8 @@ export class Gateway {
     return this;
   }
 
-  #settings() {
-    const given = this.#options.args ?? [];
+  #settings(more) {
+    const given = [...(this.#options.args ?? []), ...more];
     const settings = [...given];
     if (!given.includes("--listen")) settings.push("--listen", "127.0.0.1:0");
     if (!given.includes("--store")) settings.push("--store", `sqlite:${this.path}`);

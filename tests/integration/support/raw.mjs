@@ -401,4 +401,8 @@ export class RawWebSocket {
   destroy() {
     this.connection.destroy();
   }
+
+  close() {
+    this.destroy();
+  }
 }
