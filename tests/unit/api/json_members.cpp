@@ -8,7 +8,8 @@ using streamld::api::string_value;
 BOOST_AUTO_TEST_SUITE(api_json_members)
 
 BOOST_AUTO_TEST_CASE(values_keep_their_spelling) {
-    const auto members = read_members(R"( { "a" : 1.0e+5 , "b":{"c":[1, "}]\""]}, "d":null,"e": "x\"y" } )");
+    const auto members =
+        read_members(R"( { "a" : 1.0e+5 , "b":{"c":[1, "}]\""]}, "d":null,"e": "x\"y" } )");
 
     BOOST_REQUIRE(members);
     BOOST_REQUIRE_EQUAL(members->size(), 4U);
