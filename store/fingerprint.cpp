@@ -1,9 +1,8 @@
 #include "store/fingerprint.hpp"
 
-#include <openssl/evp.h>
-
 #include <array>
 #include <memory>
+#include <openssl/evp.h>
 
 namespace streamld::store {
 

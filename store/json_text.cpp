@@ -48,7 +48,8 @@ std::size_t plain_run(const char* at) noexcept {
     const std::uint64_t quotes = word ^ (ones * '"');
     const std::uint64_t slashes = word ^ (ones * '\\');
     // A borrow can only mark bytes above a true find, so the lowest mark is exact.
-    const std::uint64_t found = ((word - ones * 0x20U) | (quotes - ones) | (slashes - ones) | word) & highs;
+    const std::uint64_t found =
+        ((word - ones * 0x20U) | (quotes - ones) | (slashes - ones) | word) & highs;
     if constexpr (std::endian::native == std::endian::little)
         return found == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(found)) / 8;
     return found == 0 ? 8 : 0;
@@ -62,7 +63,8 @@ bool is_hex(char c) noexcept {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Walks the text once. The nesting is one bit a level (1: object), so it costs no stack and no allocation.
+// Walks the text once. The nesting is one bit a level (1: object), so it costs no stack and no
+// allocation.
 class scanner {
 public:
     scanner(std::string_view text, int depth_max) noexcept
@@ -72,7 +74,8 @@ public:
 
     json_check run() noexcept {
         if (begin_ == end_) return failed("empty");
-        if (std::string_view(begin_, end_).starts_with("\xEF\xBB\xBF")) return failed("begins with a byte-order mark");
+        if (std::string_view(begin_, end_).starts_with("\xEF\xBB\xBF"))
+            return failed("begins with a byte-order mark");
         skip_space();
         const bool is_object = at_ != end_ && *at_ == '{';
         if (!scan_values()) return failed(fault_);
@@ -126,18 +129,26 @@ private:
         skip_space();
         if (at_ == end_) return fail("ends before its value");
         switch (*at_) {
-        case '{': return open(true, is_open);
-        case '[': return open(false, is_open);
-        case '"': return scan_string();
-        case 't': return scan_word("true");
-        case 'f': return scan_word("false");
-        case 'n': return scan_word("null");
-        default: return scan_number();
+        case '{':
+            return open(true, is_open);
+        case '[':
+            return open(false, is_open);
+        case '"':
+            return scan_string();
+        case 't':
+            return scan_word("true");
+        case 'f':
+            return scan_word("false");
+        case 'n':
+            return scan_word("null");
+        default:
+            return scan_number();
         }
     }
 
     bool open(bool is_object, bool& is_open) noexcept {
-        if (depth_ >= depth_max_) return fail(depth_max_ == 64 ? "nested deeper than 64" : "nested too deep");
+        if (depth_ >= depth_max_)
+            return fail(depth_max_ == 64 ? "nested deeper than 64" : "nested too deep");
         ++at_;
         skip_space();
         if (at_ != end_ && *at_ == (is_object ? '}' : ']')) {
@@ -167,7 +178,8 @@ private:
                 ++at_;
                 return !is_object || scan_name();
             }
-            if (*at_ != (is_object ? '}' : ']')) return fail("expected a comma or the end of the object or array");
+            if (*at_ != (is_object ? '}' : ']'))
+                return fail("expected a comma or the end of the object or array");
             ++at_;
             --depth_;
         }
@@ -216,7 +228,8 @@ private:
         if (end_ - at_ < 2) return fail("ends inside a string");
         const char kind = at_[1];
         if (kind != 'u') {
-            if (kind == '\0' || std::strchr("\"\\/bfnrt", kind) == nullptr) return fail("unknown escape");
+            if (kind == '\0' || std::strchr("\"\\/bfnrt", kind) == nullptr)
+                return fail("unknown escape");
             at_ += 2;
             return true;
         }

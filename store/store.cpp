@@ -24,8 +24,8 @@ constexpr std::size_t subscription_page = 256;
 
 } // namespace
 
-// Who waits for which stream. The engine's threads only ever post to the waiter's executor, and the timer that a
-// waiter sleeps on is touched there alone.
+// Who waits for which stream. The engine's threads only ever post to the waiter's executor, and the
+// timer that a waiter sleeps on is touched there alone.
 class event_store::impl final : public store_observer {
 public:
     class waiter : public std::enable_shared_from_this<waiter> {
@@ -68,7 +68,9 @@ public:
         ~place() {
             const std::lock_guard lock(owner_.mutex_);
             const auto [first, last] = owner_.waiters_.equal_range(stream_);
-            const auto mine = std::find_if(first, last, [this](const auto& entry) { return entry.second == who_; });
+            const auto mine = std::find_if(first, last, [this](const auto& entry) {
+                return entry.second == who_;
+            });
             if (mine != last) owner_.waiters_.erase(mine);
         }
 
@@ -99,7 +101,9 @@ public:
     // A library has no log; the next operation's own error says what is wrong.
     void trouble(boost::system::error_code /*code*/, std::string_view /*what*/) noexcept override {}
 
-    [[nodiscard]] deadline_t deadline() const { return std::chrono::steady_clock::now() + operation_timeout; }
+    [[nodiscard]] deadline_t deadline() const {
+        return std::chrono::steady_clock::now() + operation_timeout;
+    }
 
     const std::chrono::milliseconds operation_timeout;
     std::unique_ptr<engine> inner; // Set once, right after the construction.
@@ -159,7 +163,8 @@ awaitable<std::vector<stream_event>> subscription::next(std::chrono::millisecond
         if (judged != verdict::resolvable) {
             throw error(
                 errc::invalid_cursor,
-                judged == verdict::ahead ? "the cursor is beyond the head" : "the events behind the cursor are trimmed",
+                judged == verdict::ahead ? "the cursor is beyond the head"
+                                         : "the events behind the cursor are trimmed",
                 page.bounds.head
             );
         }
@@ -213,7 +218,8 @@ awaitable<std::vector<stream_event>> stream::read_since(offset_t after, std::siz
     co_return events;
 }
 
-awaitable<std::vector<stream_event>> stream::read_from_consumer(std::string consumer, std::size_t limit) {
+awaitable<std::vector<stream_event>>
+stream::read_from_consumer(std::string consumer, std::size_t limit) {
     const offset_t saved = co_await get_offset(std::move(consumer));
     auto events = co_await read_since(saved, limit);
     co_return events;
@@ -221,7 +227,8 @@ awaitable<std::vector<stream_event>> stream::read_from_consumer(std::string cons
 
 awaitable<save_outcome> stream::save_offset(std::string consumer, offset_t offset) {
     const auto deadline = store_->impl_->deadline();
-    const save_outcome outcome = co_await store_->raw().save_offset(name_, std::move(consumer), offset, deadline);
+    const save_outcome outcome =
+        co_await store_->raw().save_offset(name_, std::move(consumer), offset, deadline);
     co_return outcome;
 }
 
@@ -238,7 +245,8 @@ awaitable<subscription> stream::subscribe(std::optional<offset_t> after) {
     }
     start_point start;
     const auto deadline = store_->impl_->deadline();
-    const position found = co_await store_->raw().locate(name_, std::move(start), std::string(), deadline);
+    const position found =
+        co_await store_->raw().locate(name_, std::move(start), std::string(), deadline);
     co_return subscription(*store_, name_, found.after);
 }
 
@@ -277,7 +285,8 @@ stream event_store::stream_named(std::string name) {
     return {*this, std::move(name)};
 }
 
-awaitable<std::vector<stream_info>> event_store::streams(std::string prefix, std::string after, std::size_t limit) {
+awaitable<std::vector<stream_info>>
+event_store::streams(std::string prefix, std::string after, std::size_t limit) {
     const auto deadline = impl_->deadline();
     auto found = co_await raw().streams(std::move(prefix), std::move(after), limit, deadline);
     co_return found;

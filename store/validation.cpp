@@ -10,16 +10,19 @@ constexpr std::size_t content_type_bytes_max = 255;
 
 void require_payload(const std::string& payload, bool is_json, bool is_object) {
     if (payload.empty()) throw error(errc::invalid_payload, "the payload is empty");
-    if (payload.size() > payload_bytes_max) throw error(errc::too_large, "the payload is larger than 16 MiB");
+    if (payload.size() > payload_bytes_max)
+        throw error(errc::too_large, "the payload is larger than 16 MiB");
     if (!is_json) return;
     const json_check check = check_json(payload, json_depth_max);
     if (!check) {
         throw error(
             errc::invalid_payload,
-            std::string("the payload is not valid JSON: ") + check.fault + " (at byte " + std::to_string(check.at) + ")"
+            std::string("the payload is not valid JSON: ") + check.fault + " (at byte " +
+                std::to_string(check.at) + ")"
         );
     }
-    if (is_object && !check.is_object) throw error(errc::invalid_payload, "a JSON-LD payload must be an object");
+    if (is_object && !check.is_object)
+        throw error(errc::invalid_payload, "a JSON-LD payload must be an object");
 }
 
 } // namespace
@@ -28,7 +31,8 @@ void require_stream_name(const std::string& name) {
     if (is_valid_name(name)) return;
     throw error(
         errc::invalid_name,
-        "a stream name is 1 to 512 bytes of UTF-8 without control characters, and not \".\" or \"..\""
+        "a stream name is 1 to 512 bytes of UTF-8 without control characters, and not \".\" or "
+        "\"..\""
     );
 }
 
@@ -36,7 +40,8 @@ void require_consumer_name(const std::string& name) {
     if (is_valid_name(name)) return;
     throw error(
         errc::invalid_name,
-        "a consumer name is 1 to 512 bytes of UTF-8 without control characters, and not \".\" or \"..\""
+        "a consumer name is 1 to 512 bytes of UTF-8 without control characters, and not \".\" or "
+        "\"..\""
     );
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Blocking work in its lane: a job runs on a worker's thread, and the coroutine that awaits it goes on with its own
-// executor. `completion` is how any thread answers such a coroutine; `worker` is a small pool whose threads each own
-// a Context (a database connection). The queue is bounded, and a job whose deadline has passed is never begun.
+// Blocking work in its lane: a job runs on a worker's thread, and the coroutine that awaits it goes
+// on with its own executor. `completion` is how any thread answers such a coroutine; `worker` is a
+// small pool whose threads each own a Context (a database connection). The queue is bounded, and a
+// job whose deadline has passed is never begun.
 
 #include "store/engine.hpp"
 #include "store/errors.hpp"
@@ -30,15 +31,17 @@ namespace streamld::store {
 /// The result of a job that has none.
 struct nothing {};
 
-/// Somebody waits for a T. Exactly one of succeed() and fail() is called, once, from any thread; the waiter goes on
-/// with its own executor, which counts the wait as outstanding work. (Boost 1.81 has no any_completion_handler.)
+/// Somebody waits for a T. Exactly one of succeed() and fail() is called, once, from any thread;
+/// the waiter goes on with its own executor, which counts the wait as outstanding work. (Boost 1.81
+/// has no any_completion_handler.)
 template <class T>
 class completion {
 public:
     completion() = default;
 
     template <class Handler>
-    explicit completion(Handler handler) : waiter_(std::make_unique<model<Handler>>(std::move(handler))) {}
+    explicit completion(Handler handler)
+        : waiter_(std::make_unique<model<Handler>>(std::move(handler))) {}
 
     void succeed(T value) { answer(nullptr, std::move(value)); }
 
@@ -63,9 +66,10 @@ private:
             const auto where = work.get_executor();
             boost::asio::post(
                 where,
-                [h = std::move(handler), w = std::move(work), f = std::move(fault), v = std::move(value)]() mutable {
-                    std::move(h)(std::move(f), std::move(v));
-                }
+                [h = std::move(handler),
+                 w = std::move(work),
+                 f = std::move(fault),
+                 v = std::move(value)]() mutable { std::move(h)(std::move(f), std::move(v)); }
             );
         }
 
@@ -84,11 +88,14 @@ private:
 /// Awaits what `start(completion<T>)` has set going.
 template <class T, class Start>
 boost::asio::awaitable<T> await_completion(Start start) {
-    // Not a coroutine itself: a closure made inside a co_await expression is destroyed twice by GCC 12.
-    auto initiate = [start = std::move(start)](auto handler) mutable { start(completion<T>(std::move(handler))); };
-    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(std::exception_ptr, T)>(
-        std::move(initiate), boost::asio::use_awaitable
-    );
+    // Not a coroutine itself: a closure made inside a co_await expression is destroyed twice by
+    // GCC 12.
+    auto initiate = [start = std::move(start)](auto handler) mutable {
+        start(completion<T>(std::move(handler)));
+    };
+    return boost::asio::async_initiate<
+        const boost::asio::use_awaitable_t<>,
+        void(std::exception_ptr, T)>(std::move(initiate), boost::asio::use_awaitable);
 }
 
 /// A job somebody waits for, without its types.
@@ -150,13 +157,15 @@ public:
 
     ~worker() { stop(); }
 
-    /// Runs work(context) on one of the threads. Throws errc::busy if the queue is full or the deadline passes before
-    /// a thread is free, errc::closed after stop().
+    /// Runs work(context) on one of the threads. Throws errc::busy if the queue is full or the
+    /// deadline passes before a thread is free, errc::closed after stop().
     template <class Work>
-    boost::asio::awaitable<std::invoke_result_t<Work&, Context&>> run(Work work, deadline_t deadline) {
+    boost::asio::awaitable<std::invoke_result_t<Work&, Context&>>
+    run(Work work, deadline_t deadline) {
         using result = std::invoke_result_t<Work&, Context&>;
         auto start = [this, work = std::move(work), deadline](completion<result> done) mutable {
-            push(std::make_unique<job_of<Context, Work>>(std::move(work), std::move(done), deadline));
+            push(std::make_unique<job_of<Context, Work>>(std::move(work), std::move(done), deadline)
+            );
         };
         return await_completion<result>(std::move(start));
     }
@@ -202,7 +211,9 @@ private:
     void serve(Context& context) {
         while (const auto next = take()) {
             if (next->is_late(std::chrono::steady_clock::now())) {
-                next->refuse(std::make_exception_ptr(error(errc::busy, "the deadline passed before the read began")));
+                next->refuse(std::make_exception_ptr(
+                    error(errc::busy, "the deadline passed before the read began")
+                ));
             } else {
                 next->run(context);
             }

@@ -1,6 +1,6 @@
 #pragma once
-// What the writer and the watcher of one engine tell each other, so that the watcher need not look at commits the
-// writer has reported itself. Any thread.
+// What the writer and the watcher of one engine tell each other, so that the watcher need not look
+// at commits the writer has reported itself. Any thread.
 
 #include <atomic>
 #include <cstdint>
@@ -14,17 +14,20 @@ public:
 
     void raise_reported(std::int64_t change) noexcept {
         std::int64_t before = reported_.load();
-        while (before < change && !reported_.compare_exchange_weak(before, change)) {}
+        while (before < change && !reported_.compare_exchange_weak(before, change)) {
+        }
     }
 
-    /// The writer reports its own change; somebody else's just before it keeps the watcher's duty alive.
+    /// The writer reports its own change; somebody else's just before it keeps the watcher's duty
+    /// alive.
     void report_own(std::int64_t change) noexcept {
         std::int64_t before = change - 1;
         reported_.compare_exchange_strong(before, change);
     }
 
-    /// While the writer holds the write lock, nobody else commits: a change of the -wal is ours. What was committed
-    /// before the lock, the writer notices itself when it begins, and tells the watcher.
+    /// While the writer holds the write lock, nobody else commits: a change of the -wal is ours.
+    /// What was committed before the lock, the writer notices itself when it begins, and tells the
+    /// watcher.
     [[nodiscard]] bool is_writing() const noexcept { return is_writing_.load(); }
 
     /// Counts the writer's looks at what others committed.

@@ -12,13 +12,20 @@ using clock = std::chrono::steady_clock;
 
 constexpr int pages_between = 1024; // 4 MiB of the usual pages.
 constexpr std::chrono::milliseconds tick{1000};
-constexpr std::chrono::milliseconds restart_patience{250}; // Publishes wait this long at most for somebody's old read.
+constexpr std::chrono::milliseconds restart_patience{
+    250}; // Publishes wait this long at most for somebody's old read.
 constexpr std::chrono::milliseconds hold_off_max{8000};
 
 } // namespace
 
-checkpointer::checkpointer(const database_settings& settings, std::size_t wal_bytes_max, store_observer& observer)
-    : settings_(settings), log_path_(settings.path + "-wal"), wal_bytes_max_(wal_bytes_max), trouble_(observer) {
+checkpointer::checkpointer(
+    const database_settings& settings,
+    std::size_t wal_bytes_max,
+    store_observer& observer,
+    file_identity& identity
+)
+    : settings_(settings), log_path_(settings.path + "-wal"), wal_bytes_max_(wal_bytes_max),
+      identity_(identity), trouble_(observer) {
     thread_ = std::thread([this] { serve(); });
 }
 
@@ -49,8 +56,9 @@ void checkpointer::log_has_pages(int pages) noexcept {
 // True if the writer asked, false at the tick.
 bool checkpointer::wait(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
-    const bool is_due =
-        changed_.wait_for(lock, at_most, [this] { return is_closed_ || pages_ - pages_done_ >= pages_between; });
+    const bool is_due = changed_.wait_for(lock, at_most, [this] {
+        return is_closed_ || pages_ - pages_done_ >= pages_between;
+    });
     pages_done_ = pages_;
     return is_due;
 }
@@ -90,15 +98,20 @@ void checkpointer::look_after_log(bool is_idle) {
     const bool is_left_over = is_idle && size > kept;
     if ((is_long || is_left_over) && clock::now() >= not_before_) {
         const bool shrink = is_left_over || size > wal_bytes_max_ / 2;
-        const progress restarted = checkpoint(shrink ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
-        // Somebody's long read is in the way; trying at once again would only keep the publishers waiting.
-        hold_off_ = restarted.is_done ? std::chrono::milliseconds(0) : std::min(hold_off_ * 2 + tick, hold_off_max);
+        const progress restarted =
+            checkpoint(shrink ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
+        // Somebody's long read is in the way; trying at once again would only keep the publishers
+        // waiting.
+        hold_off_ = restarted.is_done ? std::chrono::milliseconds(0)
+                                      : std::min(hold_off_ * 2 + tick, hold_off_max);
         not_before_ = clock::now() + hold_off_;
     }
     settled_size_ = passed.is_done ? file_size(log_path_) : 0;
 }
 
 checkpointer::progress checkpointer::checkpoint(int mode) {
+    // Never by a path that leads to somebody else's file by now.
+    identity_.check();
     if (!db_) {
         db_ = open_connection(settings_, false);
         db_->be_patient(restart_patience);

@@ -1,7 +1,8 @@
 #pragma once
-// Keeps the -wal small, away from the writer's path: a thread that copies its pages into the database each few MiB
-// (PASSIVE, which disturbs nobody), and makes it start over when it has grown past its share even so, as overlapping
-// readers can cause (RESTART waits for them while new readers no longer need the log; so it ends).
+// Keeps the -wal small, away from the writer's path: a thread that copies its pages into the
+// database each few MiB (PASSIVE, which disturbs nobody), and makes it start over when it has grown
+// past its share even so, as overlapping readers can cause (RESTART waits for them while new
+// readers no longer need the log; so it ends).
 
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/trouble.hpp"
@@ -15,7 +16,12 @@ namespace streamld::store::sqlite {
 
 class checkpointer {
 public:
-    checkpointer(const database_settings& settings, std::size_t wal_bytes_max, store_observer& observer);
+    checkpointer(
+        const database_settings& settings,
+        std::size_t wal_bytes_max,
+        store_observer& observer,
+        file_identity& identity
+    );
     checkpointer(const checkpointer&) = delete;
     checkpointer& operator=(const checkpointer&) = delete;
     ~checkpointer();
@@ -40,10 +46,11 @@ private:
     const database_settings settings_;
     const std::string log_path_;
     const std::uint64_t wal_bytes_max_;
+    file_identity& identity_;
     trouble_report trouble_;
     std::unique_ptr<connection> db_;
     std::uint64_t page_bytes_ = 4096;
-    std::uint64_t settled_size_ = 0;      // The log's size when there was nothing left to do.
+    std::uint64_t settled_size_ = 0;        // The log's size when there was nothing left to do.
     std::chrono::milliseconds hold_off_{0}; // After a reader kept us from starting the log over.
 
     std::mutex mutex_;

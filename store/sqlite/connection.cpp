@@ -11,12 +11,18 @@ namespace {
 
 std::string detail_of(errc code) {
     switch (code) {
-    case errc::busy: return "another program holds the write lock";
-    case errc::full: return "no space is left for the store";
-    case errc::corrupt: return "the store's file is damaged";
-    case errc::foreign: return "the database file was replaced";
-    case errc::too_large: return "the value is larger than the store can hold";
-    default: return "the store's file cannot be read or written now";
+    case errc::busy:
+        return "another program holds the write lock";
+    case errc::full:
+        return "no space is left for the store";
+    case errc::corrupt:
+        return "the store's file is damaged";
+    case errc::foreign:
+        return "the database file was replaced";
+    case errc::too_large:
+        return "the value is larger than the store can hold";
+    default:
+        return "the store's file cannot be read or written now";
     }
 }
 
@@ -24,25 +30,36 @@ std::string detail_of(errc code) {
 
 errc meaning_of(int result) noexcept {
     switch (result) {
-    case SQLITE_READONLY_DBMOVED: return errc::foreign;
-    case SQLITE_IOERR_SHMSIZE: return errc::full; // The shared-memory file could not grow.
-    case SQLITE_IOERR_CORRUPTFS: return errc::corrupt;
-    default: break;
+    case SQLITE_READONLY_DBMOVED:
+        return errc::foreign;
+    case SQLITE_IOERR_SHMSIZE:
+        return errc::full; // The shared-memory file could not grow.
+    case SQLITE_IOERR_CORRUPTFS:
+        return errc::corrupt;
+    default:
+        break;
     }
     switch (result & 0xFF) {
-    case SQLITE_FULL: return errc::full;
+    case SQLITE_FULL:
+        return errc::full;
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return errc::corrupt;
+    case SQLITE_NOTADB:
+        return errc::corrupt;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return errc::busy;
-    case SQLITE_TOOBIG: return errc::too_large;
-    default: return errc::unavailable;
+    case SQLITE_LOCKED:
+        return errc::busy;
+    case SQLITE_TOOBIG:
+        return errc::too_large;
+    default:
+        return errc::unavailable;
     }
 }
 
 statement::statement(connection& owner, std::string_view sql) : owner_(&owner) {
     const int size = static_cast<int>(sql.size());
-    check(sqlite3_prepare_v3(owner.raw(), sql.data(), size, SQLITE_PREPARE_PERSISTENT, &raw_, nullptr));
+    check(
+        sqlite3_prepare_v3(owner.raw(), sql.data(), size, SQLITE_PREPARE_PERSISTENT, &raw_, nullptr)
+    );
 }
 
 statement& statement::operator=(statement&& other) noexcept {
@@ -121,7 +138,8 @@ std::string_view statement::bytes(int column) const noexcept {
     return data == nullptr ? std::string_view{} : std::string_view{data, size};
 }
 
-connection::connection(const std::string& path, patience how_long, bool may_create) : patience_(std::move(how_long)) {
+connection::connection(const std::string& path, patience how_long, bool may_create)
+    : patience_(std::move(how_long)) {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                       SQLITE_OPEN_EXRESCODE | (may_create ? SQLITE_OPEN_CREATE : 0);
     const int result = sqlite3_open_v2(path.c_str(), &raw_, flags, nullptr);
@@ -136,7 +154,8 @@ connection::~connection() {
     sqlite3_close_v2(raw_);
 }
 
-// SQLite's own waiting sleeps up to 100 ms at a time; a checkpoint or another gateway is done in far less.
+// SQLite's own waiting sleeps up to 100 ms at a time; a checkpoint or another gateway is done in
+// far less.
 int connection::on_busy(void* self, int tries) {
     auto& own = *static_cast<connection*>(self);
     const auto now = std::chrono::steady_clock::now();

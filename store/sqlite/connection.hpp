@@ -1,6 +1,7 @@
 #pragma once
-// One SQLite connection and its statements, with every failure turned into store::error. A connection belongs to one
-// thread at a time. Nothing here opens, maps or locks a file but SQLite itself.
+// One SQLite connection and its statements, with every failure turned into store::error. A
+// connection belongs to one thread at a time. Nothing here opens, maps or locks a file but SQLite
+// itself.
 
 #include "store/errors.hpp"
 
@@ -35,7 +36,10 @@ class statement {
 public:
     statement() = default;
     statement(connection& owner, std::string_view sql);
-    statement(statement&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)), owner_(other.owner_) {}
+
+    statement(statement&& other) noexcept
+        : raw_(std::exchange(other.raw_, nullptr)), owner_(other.owner_) {}
+
     statement& operator=(statement&& other) noexcept;
     ~statement();
 
@@ -60,6 +64,7 @@ public:
 
     /// The bytes of a text or blob; valid until the next step.
     [[nodiscard]] std::string_view bytes(int column) const noexcept;
+
     [[nodiscard]] sqlite3_stmt* raw() const noexcept { return raw_; }
 
 private:
@@ -86,7 +91,8 @@ private:
 /// How a connection waits for a lock that another connection holds.
 struct patience {
     std::chrono::milliseconds busy_timeout{10'000};
-    std::function<void()> meanwhile; // Called between tries, a few times a second at least; may be empty.
+    std::function<void()>
+        meanwhile; // Called between tries, a few times a second at least; may be empty.
 };
 
 class connection {
@@ -106,9 +112,12 @@ public:
     bool roll_back() noexcept;
 
     /// How long BEGIN and COMMIT wait for others from now on.
-    void be_patient(std::chrono::milliseconds busy_timeout) noexcept { patience_.busy_timeout = busy_timeout; }
+    void be_patient(std::chrono::milliseconds busy_timeout) noexcept {
+        patience_.busy_timeout = busy_timeout;
+    }
 
     [[noreturn]] void fail(int result) const;
+
     [[nodiscard]] sqlite3* raw() const noexcept { return raw_; }
 
 private:

@@ -24,18 +24,29 @@ constexpr std::int64_t application_id = 0x53744C44; // "StLD"
 const char* network_file_system(const std::string& path) {
 #ifdef __linux__
     struct statfs info {};
+
     if (::statfs(path.c_str(), &info) != 0) return nullptr;
     switch (static_cast<std::uint32_t>(info.f_type)) {
-    case 0x6969: return "NFS";
-    case 0xFF534D42: return "CIFS";
-    case 0xFE534D42: return "SMB2";
-    case 0x517B: return "SMB";
-    case 0x01021997: return "9p";
-    case 0x5346414F: return "AFS";
-    case 0x73757245: return "Coda";
-    case 0x00C36400: return "Ceph";
-    case 0x0BD00BD0: return "Lustre";
-    default: return nullptr;
+    case 0x6969:
+        return "NFS";
+    case 0xFF534D42:
+        return "CIFS";
+    case 0xFE534D42:
+        return "SMB2";
+    case 0x517B:
+        return "SMB";
+    case 0x01021997:
+        return "9p";
+    case 0x5346414F:
+        return "AFS";
+    case 0x73757245:
+        return "Coda";
+    case 0x00C36400:
+        return "Ceph";
+    case 0x0BD00BD0:
+        return "Lustre";
+    default:
+        return nullptr;
     }
 #else
     (void)path;
@@ -50,7 +61,8 @@ void refuse_network(const std::string& path) {
     if (kind == nullptr) return;
     throw error(
         errc::foreign,
-        path + " is on a network file system (" + kind + "), where SQLite's write-ahead log is not safe"
+        path + " is on a network file system (" + kind +
+            "), where SQLite's write-ahead log is not safe"
     );
 }
 
@@ -64,16 +76,23 @@ bool has_table(connection& db, const char* name) {
 bool check_ownership(connection& db, const std::string& path) {
     const bool is_empty = db.integer_of("SELECT count(*) FROM sqlite_schema") == 0;
     if (db.text_of("PRAGMA encoding") != "UTF-8")
-        throw error(errc::foreign, path + " is not a UTF-8 database; streamld keeps bytes as they are and needs one");
+        throw error(
+            errc::foreign,
+            path + " is not a UTF-8 database; streamld keeps bytes as they are and needs one"
+        );
     const std::int64_t owner = db.integer_of("PRAGMA application_id");
     if (owner != 0 && owner != application_id && !has_table(db, "streamld_meta"))
-        throw error(errc::foreign, path + " belongs to another application (its application_id is set)");
+        throw error(
+            errc::foreign, path + " belongs to another application (its application_id is set)"
+        );
     return is_empty;
 }
 
 int schema_version(connection& db) {
     if (!has_table(db, "streamld_meta")) return 0;
-    return static_cast<int>(db.integer_of("SELECT value FROM streamld_meta WHERE key = 'schema_version'"));
+    return static_cast<int>(
+        db.integer_of("SELECT value FROM streamld_meta WHERE key = 'schema_version'")
+    );
 }
 
 void refuse_newer(int version, const std::string& path) {
@@ -98,15 +117,20 @@ void migrate(connection& db, const std::string& path, bool was_empty) {
         db.execute(std::string(step.sql).c_str());
         version = step.version;
     }
-    statement save(db, "INSERT OR REPLACE INTO streamld_meta (key, value) VALUES ('schema_version', ?1)");
+    statement save(
+        db, "INSERT OR REPLACE INTO streamld_meta (key, value) VALUES ('schema_version', ?1)"
+    );
     save.bind(1, std::int64_t{version}).run();
     // A database that somebody else began keeps its own mark.
-    if (was_empty) db.execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
+    if (was_empty)
+        db.execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
     db.execute("COMMIT");
 }
 
 // Switching the journal mode needs the file alone for a moment and does not wait for it by itself.
-void use_write_ahead_log(connection& db, const std::string& path, std::chrono::milliseconds patience_time) {
+void use_write_ahead_log(
+    connection& db, const std::string& path, std::chrono::milliseconds patience_time
+) {
     const auto until = std::chrono::steady_clock::now() + patience_time;
     for (;;) {
         try {
@@ -129,7 +153,9 @@ std::string for_operator(const error& fault, const std::string& path) {
 
 file_identity::file_identity(std::string path) : path_(std::move(path)) {
     struct stat info {};
-    if (::stat(path_.c_str(), &info) != 0) throw error(errc::unavailable, path_ + " cannot be looked at");
+
+    if (::stat(path_.c_str(), &info) != 0)
+        throw error(errc::unavailable, path_ + " cannot be looked at");
     device_ = info.st_dev;
     inode_ = info.st_ino;
 }
@@ -137,6 +163,7 @@ file_identity::file_identity(std::string path) : path_(std::move(path)) {
 void file_identity::check() {
     if (!is_replaced()) {
         struct stat info {};
+
         const bool is_there = ::stat(path_.c_str(), &info) == 0;
         if (is_there && info.st_dev == device_ && info.st_ino == inode_) return;
         is_replaced_.store(true, std::memory_order_relaxed);
@@ -146,6 +173,7 @@ void file_identity::check() {
 
 std::uint64_t file_size(const std::string& path) noexcept {
     struct stat info {};
+
     return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
@@ -158,7 +186,8 @@ std::unique_ptr<connection> open_connection(const database_settings& settings, b
 std::unique_ptr<connection>
 open_connection(const database_settings& settings, bool is_reader, patience how_long) {
     auto db = std::make_unique<connection>(settings.path, std::move(how_long), false);
-    // Checkpoints are the checkpointer's alone; on a writer's path they would make the publish latency's tail.
+    // Checkpoints are the checkpointer's alone; on a writer's path they would make the publish
+    // latency's tail.
     db->execute("PRAGMA synchronous = FULL;"
                 "PRAGMA wal_autocheckpoint = 0;"
                 "PRAGMA temp_store = MEMORY;"

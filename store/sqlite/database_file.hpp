@@ -1,17 +1,17 @@
 #pragma once
-// What the engine may know about its files without opening them: sizes and identity by stat(), the kind of file system
-// by statfs(). (Closing any other descriptor of a database file would drop SQLite's locks.) And the one way in:
-// prepare_database() checks that a file is ours to use, and brings its schema up to date.
+// What the engine may know about its files without opening them: sizes and identity by stat(), the
+// kind of file system by statfs(). (Closing any other descriptor of a database file would drop
+// SQLite's locks.) And the one way in: prepare_database() checks that a file is ours to use, and
+// brings its schema up to date.
 
 #include "store/open_store.hpp"
 #include "store/sqlite/connection.hpp"
-
-#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <sys/types.h>
 
 namespace streamld::store::sqlite {
 
@@ -30,7 +30,9 @@ public:
     /// Looks again. Throws errc::foreign once the path leads elsewhere, and for ever after.
     void check();
 
-    [[nodiscard]] bool is_replaced() const noexcept { return is_replaced_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool is_replaced() const noexcept {
+        return is_replaced_.load(std::memory_order_relaxed);
+    }
 
 private:
     std::string path_;
@@ -42,11 +44,13 @@ private:
 [[nodiscard]] std::uint64_t file_size(const std::string& path) noexcept;
 
 /// A connection with our pragmas. `is_reader` ones refuse to write.
-[[nodiscard]] std::unique_ptr<connection> open_connection(const database_settings& settings, bool is_reader);
+[[nodiscard]] std::unique_ptr<connection>
+open_connection(const database_settings& settings, bool is_reader);
 [[nodiscard]] std::unique_ptr<connection>
 open_connection(const database_settings& settings, bool is_reader, patience how_long);
 
 /// Opens or creates, checks, migrates. Throws store::error with a detail for the operator.
-[[nodiscard]] database_settings prepare_database(const std::string& path, const open_options& options);
+[[nodiscard]] database_settings
+prepare_database(const std::string& path, const open_options& options);
 
 } // namespace streamld::store::sqlite

@@ -1,17 +1,16 @@
 #include "store/sqlite/file_signal.hpp"
 
 #ifdef __linux__
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <poll.h>
 #include <string_view>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 #endif
 
 namespace streamld::store::sqlite {
@@ -26,8 +25,9 @@ file_signal::file_signal(const std::string& path) : log_path_(path + "-wal") {
     // Out of watches or descriptors: the time-out still wakes, only later.
     if (notify_ < 0) return;
     const auto directory = file.has_parent_path() ? file.parent_path().string() : std::string(".");
-    directory_watch_ =
-        ::inotify_add_watch(notify_, directory.c_str(), IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO);
+    directory_watch_ = ::inotify_add_watch(
+        notify_, directory.c_str(), IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO
+    );
     watch_log();
 }
 
@@ -36,7 +36,8 @@ file_signal::~file_signal() {
     if (poke_ >= 0) ::close(poke_);
 }
 
-// The -wal may go and come again (another process was the last to close it); its watch goes with it.
+// The -wal may go and come again (another process was the last to close it); its watch goes with
+// it.
 void file_signal::watch_log() noexcept {
     log_watch_ = ::inotify_add_watch(notify_, log_path_.c_str(), IN_MODIFY);
 }
@@ -65,7 +66,8 @@ bool file_signal::read_events() noexcept {
 file_signal::reason file_signal::wait(std::chrono::microseconds at_most) {
     const auto until = std::chrono::steady_clock::now() + at_most;
     for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
+        const auto left =
+            std::chrono::ceil<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
         if (left.count() <= 0) return reason::timeout;
         std::array<pollfd, 2> waits{pollfd{poke_, POLLIN, 0}, pollfd{notify_, POLLIN, 0}};
         timespec limit{};

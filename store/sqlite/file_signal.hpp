@@ -1,6 +1,6 @@
 #pragma once
-// Wakes the watcher when the -wal is written (inotify on Linux, which neither opens nor locks the file) or when another
-// thread pokes it. Elsewhere only pokes and the time-out wake.
+// Wakes the watcher when the -wal is written (inotify on Linux, which neither opens nor locks the
+// file) or when another thread pokes it. Elsewhere only pokes and the time-out wake.
 
 #include <chrono>
 #include <string>

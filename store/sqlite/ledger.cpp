@@ -1,5 +1,6 @@
 #include "store/sqlite/ledger.hpp"
 
+#include "store/sqlite/callers_statement.hpp"
 #include "store/sqlite/queries.hpp"
 
 #include <sqlite3.h>
@@ -23,15 +24,16 @@ error unknown_stream() {
 
 struct ledger::prepared {
     explicit prepared(connection& db)
-        : begin(db, "BEGIN IMMEDIATE"), commit(db, "COMMIT"), data_version(db, "PRAGMA data_version"),
-          find_stream(db, queries::find_stream), create_stream(db, queries::create_stream),
-          update_stream(db, queries::update_stream), update_horizon(db, queries::update_horizon),
-          newest_change(db, queries::newest_change), insert_event(db, queries::insert_event),
-          find_consumer(db, queries::find_consumer), list_consumers(db, queries::list_consumers),
-          save_consumer(db, queries::save_consumer), forget_consumer(db, queries::forget_consumer),
-          find_token(db, queries::find_token), save_token(db, queries::save_token),
-          oldest_event(db, queries::oldest_event), delete_events(db, queries::delete_events),
-          delete_tokens(db, queries::delete_tokens), touch_probe(db, queries::touch_probe) {}
+        : begin(db, "BEGIN IMMEDIATE"), commit(db, "COMMIT"),
+          data_version(db, "PRAGMA data_version"), find_stream(db, queries::find_stream),
+          create_stream(db, queries::create_stream), update_stream(db, queries::update_stream),
+          update_horizon(db, queries::update_horizon), newest_change(db, queries::newest_change),
+          insert_event(db, queries::insert_event), find_consumer(db, queries::find_consumer),
+          list_consumers(db, queries::list_consumers), save_consumer(db, queries::save_consumer),
+          forget_consumer(db, queries::forget_consumer), find_token(db, queries::find_token),
+          save_token(db, queries::save_token), oldest_event(db, queries::oldest_event),
+          delete_events(db, queries::delete_events), delete_tokens(db, queries::delete_tokens),
+          touch_probe(db, queries::touch_probe) {}
 
     statement begin, commit, data_version;
     statement find_stream, create_stream, update_stream, update_horizon, newest_change;
@@ -42,7 +44,8 @@ struct ledger::prepared {
 };
 
 ledger::ledger(const database_settings& settings, patience how_long)
-    : db_(open_connection(settings, false, std::move(how_long))), sql_(std::make_unique<prepared>(*db_)) {
+    : db_(open_connection(settings, false, std::move(how_long))),
+      sql_(std::make_unique<prepared>(*db_)) {
     sqlite3_wal_hook(db_->raw(), &ledger::on_wal, this);
 }
 
@@ -108,8 +111,9 @@ void ledger::write_back() {
         const row_scope scope(sql_->newest_change);
         newest_change_ = sql_->newest_change.step() ? sql_->newest_change.integer(0) : 0;
     }
-    const bool has_publish =
-        std::any_of(dirty_.begin(), dirty_.end(), [](const row* stream) { return stream->has_new_head; });
+    const bool has_publish = std::any_of(dirty_.begin(), dirty_.end(), [](const row* stream) {
+        return stream->has_new_head;
+    });
     if (has_publish) {
         ++newest_change_;
         has_change_ = true;
@@ -117,7 +121,9 @@ void ledger::write_back() {
     for (row* stream : dirty_) {
         if (stream->has_new_head) {
             sql_->update_stream.bind(1, stream->id).bind(2, stream->head).bind(3, stream->horizon);
-            sql_->update_stream.bind(4, newest_change_).bind(5, stream->last_event_at.value_or(now_)).run();
+            sql_->update_stream.bind(4, newest_change_)
+                .bind(5, stream->last_event_at.value_or(now_))
+                .run();
         } else {
             sql_->update_horizon.bind(1, stream->id).bind(2, stream->horizon).run();
         }
@@ -251,7 +257,9 @@ std::optional<append_outcome> ledger::replayed(const row* stream, const checked_
     const row_scope scope(query);
     if (!query.step()) return std::nullopt;
     if (query.bytes(0) != publish.fingerprint)
-        throw error(errc::idempotency_conflict, "this idempotency key was used for another publish");
+        throw error(
+            errc::idempotency_conflict, "this idempotency key was used for another publish"
+        );
     append_outcome outcome;
     outcome.first = query.integer(1);
     outcome.last = query.integer(2);
@@ -260,16 +268,21 @@ std::optional<append_outcome> ledger::replayed(const row* stream, const checked_
     return outcome;
 }
 
-void ledger::save_token(const row& stream, const checked_append& publish, const append_outcome& outcome) {
+void ledger::save_token(
+    const row& stream, const checked_append& publish, const append_outcome& outcome
+) {
     if (publish.request.idempotency_key.empty()) return;
     auto& save = sql_->save_token;
-    save.bind(1, stream.id).bind_text(2, publish.request.idempotency_key).bind_blob(3, publish.fingerprint);
+    save.bind(1, stream.id)
+        .bind_text(2, publish.request.idempotency_key)
+        .bind_blob(3, publish.fingerprint);
     save.bind(4, outcome.first).bind(5, outcome.last).bind(6, now_).run();
 }
 
 // ---------------------------------------------------------------- consumers
 
-save_outcome ledger::save_offset(const std::string& stream, const std::string& consumer, offset_t offset) {
+save_outcome
+ledger::save_offset(const std::string& stream, const std::string& consumer, offset_t offset) {
     const row& known_row = known(stream);
     if (offset > known_row.head)
         throw error(errc::invalid_cursor, "the offset is beyond the stream's head", known_row.head);
@@ -314,7 +327,11 @@ trim_outcome ledger::trim(const trim_request& request) {
     trim_outcome outcome;
     outcome.consumers_behind = consumers_below(stream, horizon);
     if (request.guard_consumers && !request.dry_run && !outcome.consumers_behind.empty())
-        throw error(errc::consumers_behind, "a consumer's saved offset is below the new horizon", stream.head);
+        throw error(
+            errc::consumers_behind,
+            "a consumer's saved offset is below the new horizon",
+            stream.head
+        );
     outcome.removed = horizon - stream.horizon;
     outcome.info = info_of(stream);
     outcome.info.bounds.horizon = horizon;
@@ -362,95 +379,25 @@ void ledger::touch_probe() {
     sql_->touch_probe.bind(1, now_).run();
 }
 
-// ---------------------------------------------------------------- the caller's own statements
-
-namespace {
-
-// The transaction's ends are ours; another file attached would not be covered by it.
-int authorize(void*, int action, const char*, const char*, const char*, const char*) {
-    const bool is_refused = action == SQLITE_TRANSACTION || action == SQLITE_ATTACH || action == SQLITE_DETACH ||
-                            action == SQLITE_PRAGMA;
-    return is_refused ? SQLITE_DENY : SQLITE_OK;
-}
-
-[[noreturn]] void fail_statement(sqlite3* db, int result) {
-    const int kind = result & 0xFF;
-    const bool is_callers = kind == SQLITE_ERROR || kind == SQLITE_CONSTRAINT || kind == SQLITE_MISMATCH ||
-                            kind == SQLITE_RANGE || kind == SQLITE_AUTH || kind == SQLITE_TOOBIG ||
-                            kind == SQLITE_LOCKED;
-    if (is_callers) throw error(errc::statement, sqlite3_errmsg(db));
-    throw storage_fault(meaning_of(result), "the caller's statement met a fault of the storage");
-}
-
-struct finalizer {
-    void operator()(sqlite3_stmt* raw) const noexcept { sqlite3_finalize(raw); }
-};
-
-using owned_statement = std::unique_ptr<sqlite3_stmt, finalizer>;
-
-owned_statement prepare_callers(sqlite3* db, const std::string& sql) {
-    sqlite3_stmt* raw = nullptr;
-    const char* tail = nullptr;
-    sqlite3_set_authorizer(db, &authorize, nullptr);
-    const int result = sqlite3_prepare_v2(db, sql.c_str(), static_cast<int>(sql.size()), &raw, &tail);
-    sqlite3_set_authorizer(db, nullptr, nullptr);
-    owned_statement owned(raw);
-    if (result != SQLITE_OK) fail_statement(db, result);
-    if (raw == nullptr) throw error(errc::statement, "there is no statement in the text");
-    if (std::string_view(tail).find_first_not_of(" \t\r\n;") != std::string_view::npos)
-        throw error(errc::statement, "one statement at a time");
-    return owned;
-}
-
-void bind_value(sqlite3_stmt* raw, int index, const tx_handle::sql_value& value) {
-    int result = SQLITE_OK;
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-        result = sqlite3_bind_int64(raw, index, *integer);
-    } else if (const auto* real = std::get_if<double>(&value)) {
-        result = sqlite3_bind_double(raw, index, *real);
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-        result = sqlite3_bind_text64(raw, index, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
-    } else {
-        result = sqlite3_bind_null(raw, index);
-    }
-    if (result != SQLITE_OK) fail_statement(sqlite3_db_handle(raw), result);
-}
-
-tx_handle::sql_value column_value(sqlite3_stmt* raw, int column) {
-    switch (sqlite3_column_type(raw, column)) {
-    case SQLITE_NULL: return nullptr;
-    case SQLITE_INTEGER: return std::int64_t{sqlite3_column_int64(raw, column)};
-    case SQLITE_FLOAT: return sqlite3_column_double(raw, column);
-    default: break;
-    }
-    const auto* data = static_cast<const char*>(sqlite3_column_blob(raw, column));
-    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(raw, column));
-    return data == nullptr ? std::string() : std::string(data, size);
-}
-
-} // namespace
-
 std::vector<tx_handle::sql_row>
 ledger::execute(const std::string& sql, const std::vector<tx_handle::sql_value>& parameters) {
-    // The statement may look at our tables or publish through the view, so it must meet them as they are.
+    // The statement may look at our tables or publish through the view, so it must meet them as
+    // they are.
     write_back();
-    const owned_statement query = prepare_callers(db_->raw(), sql);
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-        bind_value(query.get(), static_cast<int>(i) + 1, parameters[i]);
-    if (sqlite3_stmt_readonly(query.get()) == 0) {
-        forget_rows();
-        has_foreign_change_ = true;
+    try {
+        auto result = run_callers_statement(*db_, sql, parameters);
+        if (result.may_have_written) forget_callers_writes();
+        return std::move(result.rows);
+    } catch (...) {
+        // A statement that failed may have left what it wrote before (OR FAIL).
+        forget_callers_writes();
+        throw;
     }
-    std::vector<tx_handle::sql_row> rows;
-    for (;;) {
-        const int result = sqlite3_step(query.get());
-        if (result == SQLITE_DONE) return rows;
-        if (result != SQLITE_ROW) fail_statement(db_->raw(), result);
-        auto& values = rows.emplace_back();
-        const int columns = sqlite3_column_count(query.get());
-        for (int column = 0; column < columns; ++column)
-            values.push_back(column_value(query.get(), column));
-    }
+}
+
+void ledger::forget_callers_writes() noexcept {
+    forget_rows();
+    has_foreign_change_ = true;
 }
 
 } // namespace streamld::store::sqlite

@@ -1,9 +1,10 @@
 #pragma once
-// The writer's connection and what it knows: the rows of streams, the prepared statements, the open transaction. Every
-// rule of writing is here once, and both group commits and the caller's transactions go through it. One thread.
+// The writer's connection and what it knows: the rows of streams, the prepared statements, the open
+// transaction. Every rule of writing is here once, and both group commits and the caller's
+// transactions go through it. One thread.
 //
-// Rows of streams are kept from one transaction to the next as long as nobody else committed (PRAGMA data_version,
-// asked under the write lock), and written back once per transaction.
+// Rows of streams are kept from one transaction to the next as long as nobody else committed
+// (PRAGMA data_version, asked under the write lock), and written back once per transaction.
 
 #include "store/engine.hpp"
 #include "store/sqlite/database_file.hpp"
@@ -46,11 +47,13 @@ public:
     /// False if the connection is of no further use.
     bool roll_back() noexcept;
 
-    // ---- Inside one. Each checks before it changes anything: store::error leaves the transaction as it was.
+    // ---- Inside one. Each checks before it changes anything: store::error leaves the transaction
+    // as it was.
 
     append_outcome append(const checked_append& publish);
     engine::created create(const std::string& stream);
-    save_outcome save_offset(const std::string& stream, const std::string& consumer, offset_t offset);
+    save_outcome
+    save_offset(const std::string& stream, const std::string& consumer, offset_t offset);
     void forget_consumer(const std::string& stream, const std::string& consumer);
     trim_outcome trim(const trim_request& request);
     void touch_probe();
@@ -65,11 +68,14 @@ public:
 
     // ---- What the last transaction did; valid until the next begin().
 
-    [[nodiscard]] const std::vector<store_observer::committed_append>& appends() const noexcept { return appends_; }
+    [[nodiscard]] const std::vector<store_observer::committed_append>& appends() const noexcept {
+        return appends_;
+    }
 
     [[nodiscard]] const std::vector<purge>& purges() const noexcept { return purges_; }
 
-    /// The number this transaction gave to the streams it changed; absent if there were none, or others besides.
+    /// The number this transaction gave to the streams it changed; absent if there were none, or
+    /// others besides.
     [[nodiscard]] std::optional<std::int64_t> change() const noexcept;
 
     /// True if the last commit put something into the file.
@@ -101,9 +107,11 @@ private:
     [[nodiscard]] static stream_info info_of(const row& from);
     std::optional<append_outcome> replayed(const row* stream, const checked_append& publish);
     void insert_events(const row& stream, const append_request& request);
-    void save_token(const row& stream, const checked_append& publish, const append_outcome& outcome);
+    void
+    save_token(const row& stream, const checked_append& publish, const append_outcome& outcome);
     void write_back();
     void forget_rows() noexcept;
+    void forget_callers_writes() noexcept;
     std::vector<consumer_offset> consumers_below(const row& stream, offset_t horizon);
     void mark(row& stream);
 

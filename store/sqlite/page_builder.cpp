@@ -19,7 +19,8 @@ void page_builder::add(statement& query, offset_t offset) {
 
 // Neighbours mostly share their type.
 std::string_view page_builder::keep_type(std::string_view type) {
-    if (!page_.events.empty() && page_.events.back().content_type == type) return page_.events.back().content_type;
+    if (!page_.events.empty() && page_.events.back().content_type == type)
+        return page_.events.back().content_type;
     return keep(type);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Copies rows into a page. The bytes go into chunks that never move, so the views stay valid while the page grows.
+// Copies rows into a page. The bytes go into chunks that never move, so the views stay valid while
+// the page grows.
 
 #include "store/engine.hpp"
 #include "store/sqlite/connection.hpp"
@@ -19,7 +20,8 @@ public:
 
 private:
     static constexpr std::size_t first_chunk = 4096;
-    static constexpr std::size_t chunk_max = std::size_t{256} << 10;
+    // Below malloc's threshold for mapping, where each page of a chunk would cost a fault.
+    static constexpr std::size_t chunk_max = std::size_t{64} << 10;
 
     std::string_view keep(std::string_view bytes);
     std::string_view keep_type(std::string_view type);

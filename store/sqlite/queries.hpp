@@ -99,8 +99,8 @@ WHERE is_snapshot = 1 AND id > ?1 AND id <= ?2
 ORDER BY id DESC
 LIMIT 1)";
 
-// The newest snapshot among one key's events: snapshots are few beside a key's events, or the other way round; SQLite
-// picks the index.
+// The newest snapshot among one key's events: snapshots are few beside a key's events, or the other
+// way round; SQLite picks the index.
 inline constexpr const char* newest_snapshot_of_key = R"(
 SELECT id
 FROM streamld_event

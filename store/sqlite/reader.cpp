@@ -9,12 +9,14 @@ namespace streamld::store::sqlite {
 
 struct reader::opened {
     explicit opened(std::unique_ptr<connection> from)
-        : db(std::move(from)), begin(*db, "BEGIN"), end(*db, "COMMIT"), find_stream(*db, queries::find_stream),
-          list_streams(*db, queries::list_streams), read_events(*db, queries::read_events),
-          read_key(*db, queries::read_key), nth_last_of_key(*db, queries::nth_last_of_key),
+        : db(std::move(from)), begin(*db, "BEGIN"), end(*db, "COMMIT"),
+          find_stream(*db, queries::find_stream), list_streams(*db, queries::list_streams),
+          read_events(*db, queries::read_events), read_key(*db, queries::read_key),
+          nth_last_of_key(*db, queries::nth_last_of_key),
           newest_snapshot(*db, queries::newest_snapshot),
-          newest_snapshot_of_key(*db, queries::newest_snapshot_of_key), find_consumer(*db, queries::find_consumer),
-          list_consumers(*db, queries::list_consumers) {}
+          newest_snapshot_of_key(*db, queries::newest_snapshot_of_key),
+          find_consumer(*db, queries::find_consumer), list_consumers(*db, queries::list_consumers) {
+    }
 
     std::unique_ptr<connection> db;
     statement begin, end;
@@ -26,7 +28,8 @@ struct reader::opened {
     offset_t start_of(const found_stream& stream, const start_point& start, const std::string& key);
     offset_t before_last(const found_stream& stream, offset_t count, const std::string& key);
     offset_t before_snapshot(const found_stream& stream, const std::string& key);
-    std::optional<offset_t> consumer_offset_of(const found_stream& stream, const std::string& consumer);
+    std::optional<offset_t>
+    consumer_offset_of(const found_stream& stream, const std::string& consumer);
 };
 
 struct reader::found_stream {
@@ -52,14 +55,16 @@ error unknown_stream() {
 
 } // namespace
 
-reader::reader(const database_settings& settings, file_identity& identity) : settings_(settings), identity_(identity) {}
+reader::reader(const database_settings& settings, file_identity& identity)
+    : settings_(settings), identity_(identity) {}
 
 reader::~reader() = default;
 
-// Runs `work` in one read transaction. After a fault of the storage the next call opens another connection.
+// Runs `work` in one read transaction. After a fault of the storage the next call opens another
+// connection.
 template <class Work>
 auto reader::in_snapshot(Work work) {
-    if (identity_.is_replaced()) identity_.check();
+    if (!open_ || identity_.is_replaced()) identity_.check();
     try {
         if (!open_) open_ = std::make_unique<opened>(open_connection(settings_, true));
         open_->begin.run();
@@ -115,7 +120,9 @@ event_page reader::read(const read_request& request) {
         auto& query = request.key.empty() ? open.read_events : open.read_key;
         query.bind(1, packed_id(found->id, from)).bind(2, packed_id(found->id, through));
         // One row more than asked for tells a full page from a finished one.
-        query.bind(3, static_cast<std::int64_t>(std::min(request.events_max, std::size_t{1} << 32)) + 1);
+        query.bind(
+            3, static_cast<std::int64_t>(std::min(request.events_max, std::size_t{1} << 32)) + 1
+        );
         if (!request.key.empty()) query.bind_text(4, request.key);
         const row_scope scope(query);
         page.events.reserve(std::min(request.events_max, static_cast<std::size_t>(through - from)));
@@ -133,7 +140,8 @@ event_page reader::read(const read_request& request) {
 
 // ---------------------------------------------------------------- starts
 
-position reader::locate(const std::string& stream, const start_point& start, const std::string& key) {
+position
+reader::locate(const std::string& stream, const start_point& start, const std::string& key) {
     return in_snapshot([&](opened& open) {
         position result;
         auto found = open.find(stream);
@@ -148,25 +156,35 @@ position reader::locate(const std::string& stream, const start_point& start, con
     });
 }
 
-offset_t reader::opened::start_of(const found_stream& stream, const start_point& start, const std::string& key) {
+offset_t reader::opened::start_of(
+    const found_stream& stream, const start_point& start, const std::string& key
+) {
     const stream_bounds& bounds = stream.info.bounds;
     switch (start.kind) {
-    case start_kind::live: return bounds.head;
-    case start_kind::after: return start.value;
-    case start_kind::oldest: return bounds.horizon;
-    case start_kind::last: return before_last(stream, start.value, key);
-    case start_kind::snapshot: return before_snapshot(stream, key);
-    case start_kind::consumer: return consumer_offset_of(stream, start.consumer).value_or(0);
+    case start_kind::live:
+        return bounds.head;
+    case start_kind::after:
+        return start.value;
+    case start_kind::oldest:
+        return bounds.horizon;
+    case start_kind::last:
+        return before_last(stream, start.value, key);
+    case start_kind::snapshot:
+        return before_snapshot(stream, key);
+    case start_kind::consumer:
+        return consumer_offset_of(stream, start.consumer).value_or(0);
     }
     return bounds.head;
 }
 
-offset_t reader::opened::before_last(const found_stream& stream, offset_t count, const std::string& key) {
+offset_t
+reader::opened::before_last(const found_stream& stream, offset_t count, const std::string& key) {
     const stream_bounds& bounds = stream.info.bounds;
     if (count <= 0) return bounds.head;
     // Without a filter the surviving events are dense, so this is arithmetic.
     if (key.empty()) return std::max(bounds.horizon, bounds.head - std::min(count, bounds.head));
-    nth_last_of_key.bind(1, packed_id(stream.id, bounds.horizon)).bind(2, packed_id(stream.id, bounds.head));
+    nth_last_of_key.bind(1, packed_id(stream.id, bounds.horizon))
+        .bind(2, packed_id(stream.id, bounds.head));
     nth_last_of_key.bind(3, count - 1).bind_text(4, key);
     const row_scope scope(nth_last_of_key);
     return nth_last_of_key.step() ? offset_of(nth_last_of_key.integer(0)) - 1 : bounds.horizon;
@@ -183,7 +201,8 @@ offset_t reader::opened::before_snapshot(const found_stream& stream, const std::
 
 // ---------------------------------------------------------------- lists
 
-std::vector<stream_info> reader::streams(const std::string& prefix, const std::string& after, std::size_t limit) {
+std::vector<stream_info>
+reader::streams(const std::string& prefix, const std::string& after, std::size_t limit) {
     return in_snapshot([&](opened& open) {
         std::vector<stream_info> found;
         auto& query = open.list_streams;

@@ -1,5 +1,6 @@
 #pragma once
-// One reading connection: short transactions, everything copied out before they end. One thread at a time (a worker's).
+// One reading connection: short transactions, everything copied out before they end. One thread at
+// a time (a worker's).
 
 #include "store/engine.hpp"
 #include "store/sqlite/database_file.hpp"
@@ -21,7 +22,8 @@ public:
     event_page read(const read_request& request);
     std::optional<stream_info> info(const std::string& stream);
     position locate(const std::string& stream, const start_point& start, const std::string& key);
-    std::vector<stream_info> streams(const std::string& prefix, const std::string& after, std::size_t limit);
+    std::vector<stream_info>
+    streams(const std::string& prefix, const std::string& after, std::size_t limit);
     offset_t saved_offset(const std::string& stream, const std::string& consumer);
     std::vector<consumer_offset> consumers(const std::string& stream);
 

@@ -1,6 +1,7 @@
 #pragma once
-// A transaction of the caller's, between two threads: the caller's coroutine hands in one step after the other, the
-// writer's thread runs them on its connection. Whoever ends first wins; a step after the end is refused.
+// A transaction of the caller's, between two threads: the caller's coroutine hands in one step
+// after the other, the writer's thread runs them on its connection. Whoever ends first wins; a step
+// after the end is refused.
 
 #include "store/sqlite/ledger.hpp"
 #include "store/worker.hpp"
@@ -31,13 +32,16 @@ public:
             try {
                 return work(books);
             } catch (const storage_fault&) {
-                fault_ = std::current_exception(); // The transaction is over, whatever the caller does next.
+                fault_ = std::current_exception(
+                ); // The transaction is over, whatever the caller does next.
                 throw;
             }
         };
         using guarded_work = decltype(guarded);
         auto start = [this, guarded = std::move(guarded)](completion<result> done) mutable {
-            push(std::make_unique<job_of<ledger, guarded_work>>(std::move(guarded), std::move(done), deadline_));
+            push(std::make_unique<job_of<ledger, guarded_work>>(
+                std::move(guarded), std::move(done), deadline_
+            ));
         };
         return await_completion<result>(std::move(start));
     }
@@ -59,9 +63,11 @@ public:
     std::unique_ptr<job<ledger>> next(deadline_t until);
 
     [[nodiscard]] ending asked_ending();
+
     [[nodiscard]] std::exception_ptr fault() const noexcept { return fault_; }
 
-    /// No further step is taken; waiting ones and the end asked for get `fault` (null: the commit's success).
+    /// No further step is taken; waiting ones and the end asked for get `fault` (null: the commit's
+    /// success).
     void close(std::exception_ptr fault) noexcept;
 
 private:

@@ -50,9 +50,10 @@ std::size_t bytes_of(const append_request& request) {
 class sqlite_engine final : public engine {
 public:
     sqlite_engine(const std::string& path, const open_options& options, store_observer* observer)
-        : observer_(observer != nullptr ? *observer : nobody_), settings_(prepare_database(path, options)),
-          identity_(settings_.path), watcher_(settings_, options.poll_interval, observer_, identity_, board_),
-          checkpointer_(settings_, options.wal_bytes_max, observer_),
+        : observer_(observer != nullptr ? *observer : nobody_),
+          settings_(prepare_database(path, options)), identity_(settings_.path),
+          watcher_(settings_, options.poll_interval, observer_, identity_, board_),
+          checkpointer_(settings_, options.wal_bytes_max, observer_, identity_),
           writer_(settings_, options, observer_, identity_, board_, signals()),
           readers_(make_readers(settings_, identity_, options.readers), waiting_reads_max) {
         watcher_.start();
@@ -71,7 +72,8 @@ public:
         const std::size_t bytes = bytes_of(request);
         publish.request = std::move(request);
         auto work = [publish = std::move(publish)](ledger& books) { return books.append(publish); };
-        const append_outcome outcome = co_await writer_.run(std::move(work), deadline, events, bytes);
+        const append_outcome outcome =
+            co_await writer_.run(std::move(work), deadline, events, bytes);
         co_return outcome;
     }
 
@@ -96,16 +98,18 @@ public:
         require_stream_name(stream);
         if (!key.empty()) require_key(key);
         if (start.kind == start_kind::consumer) require_consumer_name(start.consumer);
-        if (start.kind == start_kind::after || start.kind == start_kind::last) require_offset(start.value);
-        auto work = [stream = std::move(stream), start = std::move(start), key = std::move(key)](reader& from) {
-            return from.locate(stream, start, key);
-        };
+        if (start.kind == start_kind::after || start.kind == start_kind::last)
+            require_offset(start.value);
+        auto work = [stream = std::move(stream), start = std::move(start), key = std::move(key)](
+                        reader& from
+                    ) { return from.locate(stream, start, key); };
         position found = co_await readers_.run(std::move(work), deadline);
         co_return found;
     }
 
-    awaitable<std::vector<stream_info>>
-    streams(std::string prefix, std::string after, std::size_t limit, deadline_t deadline) override {
+    awaitable<std::vector<stream_info>> streams(
+        std::string prefix, std::string after, std::size_t limit, deadline_t deadline
+    ) override {
         auto work = [prefix = std::move(prefix), after = std::move(after), limit](reader& from) {
             return from.streams(prefix, after, limit);
         };
@@ -124,23 +128,27 @@ public:
         require_stream_name(request.stream);
         require_offset(request.through);
         auto work = [request = std::move(request)](ledger& books) { return books.trim(request); };
-        trim_outcome outcome = co_await writer_.run(std::move(work), deadline, 1, small_write_bytes);
+        trim_outcome outcome =
+            co_await writer_.run(std::move(work), deadline, 1, small_write_bytes);
         co_return outcome;
     }
 
-    awaitable<save_outcome>
-    save_offset(std::string stream, std::string consumer, offset_t offset, deadline_t deadline) override {
+    awaitable<save_outcome> save_offset(
+        std::string stream, std::string consumer, offset_t offset, deadline_t deadline
+    ) override {
         require_stream_name(stream);
         require_consumer_name(consumer);
         require_offset(offset);
-        auto work = [stream = std::move(stream), consumer = std::move(consumer), offset](ledger& books) {
-            return books.save_offset(stream, consumer, offset);
-        };
-        const save_outcome outcome = co_await writer_.run(std::move(work), deadline, 1, small_write_bytes);
+        auto work = [stream = std::move(stream),
+                     consumer = std::move(consumer),
+                     offset](ledger& books) { return books.save_offset(stream, consumer, offset); };
+        const save_outcome outcome =
+            co_await writer_.run(std::move(work), deadline, 1, small_write_bytes);
         co_return outcome;
     }
 
-    awaitable<offset_t> get_offset(std::string stream, std::string consumer, deadline_t deadline) override {
+    awaitable<offset_t>
+    get_offset(std::string stream, std::string consumer, deadline_t deadline) override {
         require_stream_name(stream);
         require_consumer_name(consumer);
         auto work = [stream = std::move(stream), consumer = std::move(consumer)](reader& from) {
@@ -150,14 +158,16 @@ public:
         co_return offset;
     }
 
-    awaitable<std::vector<consumer_offset>> consumers(std::string stream, deadline_t deadline) override {
+    awaitable<std::vector<consumer_offset>>
+    consumers(std::string stream, deadline_t deadline) override {
         require_stream_name(stream);
         auto work = [stream = std::move(stream)](reader& from) { return from.consumers(stream); };
         auto found = co_await readers_.run(std::move(work), deadline);
         co_return found;
     }
 
-    awaitable<void> forget_consumer(std::string stream, std::string consumer, deadline_t deadline) override {
+    awaitable<void>
+    forget_consumer(std::string stream, std::string consumer, deadline_t deadline) override {
         require_stream_name(stream);
         require_consumer_name(consumer);
         auto work = [stream = std::move(stream), consumer = std::move(consumer)](ledger& books) {
@@ -215,7 +225,8 @@ private:
         return tell;
     }
 
-    // The writer first, since what is accepted must be finished; the last checkpoint after everybody else.
+    // The writer first, since what is accepted must be finished; the last checkpoint after
+    // everybody else.
     void stop() {
         const std::lock_guard lock(stopping_);
         writer_.stop();

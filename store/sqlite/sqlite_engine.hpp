@@ -1,5 +1,6 @@
 #pragma once
-// The SQLite engine: checks requests on the caller's thread, then hands them to the writer or a reader thread.
+// The SQLite engine: checks requests on the caller's thread, then hands them to the writer or a
+// reader thread.
 
 #include "store/engine.hpp"
 #include "store/open_store.hpp"

@@ -20,12 +20,14 @@ public:
 
     awaitable<offset_t> publish_tx(std::string stream, std::string payload) override {
         std::optional<std::string> no_key;
-        const offset_t offset = co_await publish_with_key_tx(std::move(stream), std::move(no_key), std::move(payload));
+        const offset_t offset =
+            co_await publish_with_key_tx(std::move(stream), std::move(no_key), std::move(payload));
         co_return offset;
     }
 
-    awaitable<offset_t>
-    publish_with_key_tx(std::string stream, std::optional<std::string> key, std::string payload) override {
+    awaitable<offset_t> publish_with_key_tx(
+        std::string stream, std::optional<std::string> key, std::string payload
+    ) override {
         checked_append publish;
         publish.request.stream = std::move(stream);
         publish.request.events.emplace_back(std::move(payload), std::move(key));
@@ -37,18 +39,20 @@ public:
         co_return outcome.first;
     }
 
-    awaitable<save_outcome> save_offset_tx(std::string stream, std::string consumer, offset_t offset) override {
+    awaitable<save_outcome>
+    save_offset_tx(std::string stream, std::string consumer, offset_t offset) override {
         require_stream_name(stream);
         require_consumer_name(consumer);
         require_offset(offset);
-        auto step = [stream = std::move(stream), consumer = std::move(consumer), offset](ledger& books) {
-            return books.save_offset(stream, consumer, offset);
-        };
+        auto step = [stream = std::move(stream),
+                     consumer = std::move(consumer),
+                     offset](ledger& books) { return books.save_offset(stream, consumer, offset); };
         const save_outcome outcome = co_await own_->run(std::move(step));
         co_return outcome;
     }
 
-    awaitable<std::vector<sql_row>> execute(std::string sql, std::vector<sql_value> parameters) override {
+    awaitable<std::vector<sql_row>>
+    execute(std::string sql, std::vector<sql_value> parameters) override {
         auto step = [sql = std::move(sql), parameters = std::move(parameters)](ledger& books) {
             return books.execute(sql, parameters);
         };
@@ -62,8 +66,9 @@ private:
 
 } // namespace
 
-awaitable<void>
-run_transaction(writer& books, std::function<awaitable<void>(tx_handle&)> work, deadline_t deadline) {
+awaitable<void> run_transaction(
+    writer& books, std::function<awaitable<void>(tx_handle&)> work, deadline_t deadline
+) {
     auto own = std::make_shared<session>(deadline);
     co_await books.enter(own);
     session_handle handle(own);

@@ -1,5 +1,6 @@
 #pragma once
-// Tells the observer of background trouble once when it begins and once when it ends. One thread each.
+// Tells the observer of background trouble once when it begins and once when it ends. One thread
+// each.
 
 #include "store/engine.hpp"
 

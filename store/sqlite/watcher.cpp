@@ -11,13 +11,20 @@ namespace {
 
 constexpr std::int64_t report_max = 4096; // More streams than this are "look at all".
 
-// The file is written before the commit is visible (between the two lies the other program's fsync), so one look after
-// the signal is not enough. Nor may the series end at the first move: that may have been the commit before. Measured:
-// without the later looks the 99th percentile is the fallback poll.
+// The file is written before the commit is visible (between the two lies the other program's
+// fsync), so one look after the signal is not enough. Nor may the series end at the first move:
+// that may have been the commit before. Measured: without the later looks the 99th percentile is
+// the fallback poll.
 constexpr std::array<std::chrono::microseconds, 9> later_looks{
-    std::chrono::microseconds(200), std::chrono::microseconds(500), std::chrono::milliseconds(1),
-    std::chrono::milliseconds(2),   std::chrono::milliseconds(5),   std::chrono::milliseconds(10),
-    std::chrono::milliseconds(25),  std::chrono::milliseconds(50),  std::chrono::milliseconds(100)};
+    std::chrono::microseconds(200),
+    std::chrono::microseconds(500),
+    std::chrono::milliseconds(1),
+    std::chrono::milliseconds(2),
+    std::chrono::milliseconds(5),
+    std::chrono::milliseconds(10),
+    std::chrono::milliseconds(25),
+    std::chrono::milliseconds(50),
+    std::chrono::milliseconds(100)};
 
 } // namespace
 
@@ -30,11 +37,14 @@ struct watcher::prepared {
 };
 
 watcher::watcher(
-    const database_settings& settings, std::chrono::milliseconds poll_interval, store_observer& observer,
-    file_identity& identity, change_board& board
+    const database_settings& settings,
+    std::chrono::milliseconds poll_interval,
+    store_observer& observer,
+    file_identity& identity,
+    change_board& board
 )
-    : settings_(settings), poll_interval_(poll_interval), observer_(observer), identity_(identity), board_(board),
-      signal_(settings.path), trouble_(observer) {
+    : settings_(settings), poll_interval_(poll_interval), observer_(observer), identity_(identity),
+      board_(board), signal_(settings.path), trouble_(observer) {
     open();
     const row_scope scope(sql_->newest_change);
     sql_->newest_change.step();
@@ -88,8 +98,8 @@ void watcher::serve() {
     }
 }
 
-// Our own writer's commits wake us, too, but it reports them itself. While it writes nobody else can; once it has begun
-// another turn, it has looked for others' commits itself.
+// Our own writer's commits wake us, too, but it reports them itself. While it writes nobody else
+// can; once it has begun another turn, it has looked for others' commits itself.
 void watcher::wait_out_own_commit() {
     const auto turn = board_.turns();
     while (board_.is_writing() && board_.turns() == turn && !is_closed_.load())

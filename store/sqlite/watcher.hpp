@@ -1,7 +1,8 @@
 #pragma once
-// Notices what others commit: other processes, plain SQL, other engines. One thread with one long-lived connection asks
-// PRAGMA data_version whenever the -wal was written, and each poll_interval besides; it never holds a statement open.
-// What changed since is then one index range, whatever the number of streams.
+// Notices what others commit: other processes, plain SQL, other engines. One thread with one
+// long-lived connection asks PRAGMA data_version whenever the -wal was written, and each
+// poll_interval besides; it never holds a statement open. What changed since is then one index
+// range, whatever the number of streams.
 
 #include "store/engine.hpp"
 #include "store/sqlite/change_board.hpp"
@@ -18,8 +19,13 @@ namespace streamld::store::sqlite {
 
 class watcher {
 public:
-    watcher(const database_settings& settings, std::chrono::milliseconds poll_interval, store_observer& observer,
-            file_identity& identity, change_board& board);
+    watcher(
+        const database_settings& settings,
+        std::chrono::milliseconds poll_interval,
+        store_observer& observer,
+        file_identity& identity,
+        change_board& board
+    );
     watcher(const watcher&) = delete;
     watcher& operator=(const watcher&) = delete;
     ~watcher();

@@ -19,11 +19,15 @@ error late() {
 } // namespace
 
 writer::writer(
-    const database_settings& settings, const open_options& options, store_observer& observer, file_identity& identity,
-    change_board& board, signals tell
+    const database_settings& settings,
+    const open_options& options,
+    store_observer& observer,
+    file_identity& identity,
+    change_board& board,
+    signals tell
 )
-    : settings_(settings), options_(options), observer_(observer), identity_(identity), board_(board),
-      tell_(std::move(tell)), trouble_(observer) {
+    : settings_(settings), options_(options), observer_(observer), identity_(identity),
+      board_(board), tell_(std::move(tell)), trouble_(observer) {
     const auto unfinished = books().unfinished_trims();
     purges_.assign(unfinished.begin(), unfinished.end());
     thread_ = std::thread([this] { serve(); });
@@ -49,8 +53,9 @@ void writer::push(std::unique_ptr<pending_write> next) {
     {
         const std::lock_guard lock(mutex_);
         // Even a publish over the byte limit may wait if it waits alone.
-        const bool is_full = waiting_.size() >= options_.waiting_appends_max ||
-                             (!waiting_.empty() && waiting_bytes_ + next->bytes() > options_.waiting_bytes_max);
+        const bool is_full =
+            waiting_.size() >= options_.waiting_appends_max ||
+            (!waiting_.empty() && waiting_bytes_ + next->bytes() > options_.waiting_bytes_max);
         if (is_closed_) {
             refusal.emplace(errc::closed);
         } else if (is_full) {
@@ -105,7 +110,8 @@ writer::group writer::take_group() {
     return taken;
 }
 
-// Answers those whose deadline passed while the writer waits for a lock or serves a long transaction.
+// Answers those whose deadline passed while the writer waits for a lock or serves a long
+// transaction.
 void writer::expire_waiting() {
     const auto now = clock::now();
     if (now - expired_at_ < expiry_interval) return;
@@ -267,17 +273,20 @@ void writer::serve_session(const std::shared_ptr<session>& own) {
     own->close(fault);
 }
 
-// Runs the steps to the end that the caller asks for, or to the deadline. Null: as the caller wished.
+// Runs the steps to the end that the caller asks for, or to the deadline. Null: as the caller
+// wished.
 std::exception_ptr writer::run_session(session& own) {
     try {
         auto ending = session::ending::none;
         while (ending == session::ending::none) {
             const auto now = clock::now();
-            if (now >= own.deadline()) throw error(errc::busy, "the transaction's deadline passed; it was rolled back");
+            if (now >= own.deadline())
+                throw error(errc::busy, "the transaction's deadline passed; it was rolled back");
             const auto until = std::min(own.deadline(), now + expiry_interval);
             if (const auto step = own.next(until)) step->run(*books_);
             if (own.fault()) std::rethrow_exception(own.fault());
-            if (!books_->is_in_transaction()) throw error(errc::statement, "a statement ended the transaction");
+            if (!books_->is_in_transaction())
+                throw error(errc::statement, "a statement ended the transaction");
             expire_waiting();
             ending = own.asked_ending();
         }
@@ -313,7 +322,8 @@ void writer::delete_trimmed() {
         if (is_done) purges_.pop_front();
     } catch (const error& fault) {
         recover(fault);
-        // The events are hidden already; the rows go after the next open or the next trim of the stream.
+        // The events are hidden already; the rows go after the next open or the next trim of the
+        // stream.
         purges_.clear();
     }
 }

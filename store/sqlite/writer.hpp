@@ -1,7 +1,8 @@
 #pragma once
-// The one thread that writes. What waits is taken together and made durable by one commit (group commit); each waiter
-// is answered after it. A request that fails its own check fails alone; if the storage fails, all of the group do, and
-// the connection is opened anew by itself. Between groups it runs the callers' transactions and deletes trimmed rows.
+// The one thread that writes. What waits is taken together and made durable by one commit (group
+// commit); each waiter is answered after it. A request that fails its own check fails alone; if the
+// storage fails, all of the group do, and the connection is opened anew by itself. Between groups
+// it runs the callers' transactions and deletes trimmed rows.
 
 #include "store/open_store.hpp"
 #include "store/sqlite/change_board.hpp"
@@ -56,7 +57,13 @@ class pending_write_of final : public pending_write {
 public:
     using result = std::invoke_result_t<Work&, ledger&>;
 
-    pending_write_of(Work work, completion<result> done, deadline_t deadline, std::size_t events, std::size_t bytes)
+    pending_write_of(
+        Work work,
+        completion<result> done,
+        deadline_t deadline,
+        std::size_t events,
+        std::size_t bytes
+    )
         : pending_write(deadline, events, bytes), work_(std::move(work)), done_(std::move(done)) {}
 
     void apply(ledger& books) override {
@@ -70,7 +77,9 @@ public:
     }
 
     void expire() noexcept override {
-        fault_ = std::make_exception_ptr(error(errc::busy, "the deadline passed before the write's turn came"));
+        fault_ = std::make_exception_ptr(
+            error(errc::busy, "the deadline passed before the write's turn came")
+        );
     }
 
     void settle(const std::exception_ptr& fault) noexcept override {
@@ -96,19 +105,29 @@ public:
         std::function<void(int)> wal_has_pages; // After a commit of ours.
     };
 
-    writer(const database_settings& settings, const open_options& options, store_observer& observer,
-           file_identity& identity, change_board& board, signals tell);
+    writer(
+        const database_settings& settings,
+        const open_options& options,
+        store_observer& observer,
+        file_identity& identity,
+        change_board& board,
+        signals tell
+    );
     writer(const writer&) = delete;
     writer& operator=(const writer&) = delete;
     ~writer();
 
-    /// Runs work(ledger) inside a group's transaction. `events` and `bytes` count against the limits.
+    /// Runs work(ledger) inside a group's transaction. `events` and `bytes` count against the
+    /// limits.
     template <class Work>
     boost::asio::awaitable<std::invoke_result_t<Work&, ledger&>>
     run(Work work, deadline_t deadline, std::size_t events, std::size_t bytes) {
         using result = std::invoke_result_t<Work&, ledger&>;
-        auto start = [this, work = std::move(work), deadline, events, bytes](completion<result> done) mutable {
-            push(std::make_unique<pending_write_of<Work>>(std::move(work), std::move(done), deadline, events, bytes));
+        auto start = [this, work = std::move(work), deadline, events, bytes](completion<result> done
+                     ) mutable {
+            push(std::make_unique<pending_write_of<Work>>(
+                std::move(work), std::move(done), deadline, events, bytes
+            ));
         };
         return await_completion<result>(std::move(start));
     }
@@ -121,9 +140,12 @@ public:
         deadline_t at;
         std::exception_ptr fault;
     };
+
     [[nodiscard]] health last_write() const;
 
-    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_count_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t waiting() const noexcept {
+        return waiting_count_.load(std::memory_order_relaxed);
+    }
 
     /// Takes nothing new, finishes what waits, joins. Blocks.
     void stop();

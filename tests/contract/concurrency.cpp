@@ -18,8 +18,9 @@ struct receipt {
 };
 
 // Publishes one event after the other to two streams in turn, and keeps what was acknowledged.
-boost::asio::awaitable<void>
-publish_in_turn(streamld::store::engine& engine, std::string who, int count, std::vector<receipt>& kept) {
+boost::asio::awaitable<void> publish_in_turn(
+    streamld::store::engine& engine, std::string who, int count, std::vector<receipt>& kept
+) {
     for (int i = 0; i < count; ++i) {
         receipt got;
         got.stream = i % 2 == 0 ? "even" : "odd";
@@ -57,7 +58,9 @@ CONTRACT_CASE(acknowledged_events_are_the_stored_events) {
 
     for (const std::string name : {"even", "odd"}) {
         const auto page = store.read_all(name);
-        BOOST_REQUIRE(page.events.size() == static_cast<std::size_t>(threads * publishers * count / 2));
+        BOOST_REQUIRE(
+            page.events.size() == static_cast<std::size_t>(threads * publishers * count / 2)
+        );
         for (std::size_t i = 0; i < page.events.size(); ++i)
             BOOST_REQUIRE(page.events[i].offset == static_cast<offset_t>(i + 1));
         for (const auto& own : kept) {
@@ -66,7 +69,9 @@ CONTRACT_CASE(acknowledged_events_are_the_stored_events) {
                 if (got.stream != name) continue;
                 BOOST_REQUIRE(got.offset > before);
                 before = got.offset;
-                BOOST_REQUIRE(page.events[static_cast<std::size_t>(got.offset - 1)].payload == got.payload);
+                BOOST_REQUIRE(
+                    page.events[static_cast<std::size_t>(got.offset - 1)].payload == got.payload
+                );
             }
         }
     }
@@ -81,7 +86,9 @@ CONTRACT_CASE(reader_never_sees_a_number_appear_behind_it) {
         run_loop loop;
         std::vector<std::vector<receipt>> kept(publishers);
         for (int i = 0; i < publishers; ++i)
-            loop.start(publish_in_turn(store.engine(), std::to_string(i), count, kept[static_cast<std::size_t>(i)]));
+            loop.start(publish_in_turn(
+                store.engine(), std::to_string(i), count, kept[static_cast<std::size_t>(i)]
+            ));
         loop.join();
     });
 
@@ -105,9 +112,10 @@ CONTRACT_CASE(reports_come_in_commit_order_and_before_the_answer) {
             auto request = one_event("a", std::to_string(who));
             const auto outcome = co_await store.engine().append(std::move(request), in_time());
             const auto reports = store.observer.commits();
-            const bool is_reported = std::any_of(reports.begin(), reports.end(), [&](const auto& report) {
-                return report.first == outcome.first;
-            });
+            const bool is_reported =
+                std::any_of(reports.begin(), reports.end(), [&](const auto& report) {
+                    return report.first == outcome.first;
+                });
             BOOST_REQUIRE(is_reported);
         }
     };
@@ -133,7 +141,10 @@ CONTRACT_CASE(own_publishes_are_reported_with_their_events) {
     BOOST_REQUIRE(reports.size() == 1U);
     BOOST_TEST(reports.front().stream == "a");
     BOOST_TEST(reports.front().first == 1);
-    BOOST_TEST(reports.front().payloads == (std::vector<std::string>{"1", "2"}), boost::test_tools::per_element());
+    BOOST_TEST(
+        reports.front().payloads == (std::vector<std::string>{"1", "2"}),
+        boost::test_tools::per_element()
+    );
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,10 +20,10 @@ struct contract_store {
 } // namespace streamld::tests
 
 // Macros only where Boost.Test leaves no other way: one case for each engine in the list.
-#define CONTRACT_CASE(name)                                                                                            \
-    static void name##_body(streamld::tests::store_fixture& store);                                                    \
-    BOOST_DATA_TEST_CASE(name, streamld::tests::engines(), engine_tried) {                                             \
-        streamld::tests::contract_store opened(engine_tried);                                                          \
-        name##_body(opened.fixture);                                                                                   \
-    }                                                                                                                  \
+#define CONTRACT_CASE(name)                                                                        \
+    static void name##_body(streamld::tests::store_fixture& store);                                \
+    BOOST_DATA_TEST_CASE(name, streamld::tests::engines(), engine_tried) {                         \
+        streamld::tests::contract_store opened(engine_tried);                                      \
+        name##_body(opened.fixture);                                                               \
+    }                                                                                              \
     static void name##_body([[maybe_unused]] streamld::tests::store_fixture& store)

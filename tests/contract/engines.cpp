@@ -8,7 +8,9 @@ namespace {
 
 class sqlite_storage final : public test_storage {
 public:
-    [[nodiscard]] std::string url() const override { return "sqlite:" + directory_.file("store.db"); }
+    [[nodiscard]] std::string url() const override {
+        return "sqlite:" + directory_.file("store.db");
+    }
 
 private:
     temp_dir directory_;

@@ -1,5 +1,6 @@
 #pragma once
-// The engines that the contract is tried on. A new engine is one line in engines.cpp, and done when the suites pass.
+// The engines that the contract is tried on. A new engine is one line in engines.cpp, and done when
+// the suites pass.
 
 #include <functional>
 #include <memory>

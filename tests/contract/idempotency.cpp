@@ -11,7 +11,8 @@ using streamld::tests::one_event;
 
 namespace {
 
-append_request with_token(const std::string& stream, const std::string& payload, const std::string& token) {
+append_request
+with_token(const std::string& stream, const std::string& payload, const std::string& token) {
     auto request = one_event(stream, payload);
     request.idempotency_key = token;
     return request;
@@ -54,7 +55,9 @@ CONTRACT_CASE(another_publish_with_the_token_is_a_conflict) {
     auto other_shape = with_token("a", "1", "t");
     other_shape.is_batch = true;
 
-    BOOST_TEST(fails_with(errc::idempotency_conflict, [&] { store.append(with_token("a", "2", "t")); }));
+    BOOST_TEST(fails_with(errc::idempotency_conflict, [&] {
+        store.append(with_token("a", "2", "t"));
+    }));
     BOOST_TEST(fails_with(errc::idempotency_conflict, [&] { store.append(other_key); }));
     BOOST_TEST(fails_with(errc::idempotency_conflict, [&] { store.append(other_mark); }));
     BOOST_TEST(fails_with(errc::idempotency_conflict, [&] { store.append(other_type); }));

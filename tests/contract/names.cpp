@@ -7,7 +7,16 @@ BOOST_AUTO_TEST_SUITE(contract_names)
 
 CONTRACT_CASE(look_alike_names_are_different_streams) {
     const std::vector<std::string> names{
-        "caf\xC3\xA9", "cafe\xCC\x81", "Orders", "orders", "a", "a\xE2\x80\x8B", "\xC3\x85", "\xE2\x84\xAB", "a ", " a",
+        "caf\xC3\xA9",
+        "cafe\xCC\x81",
+        "Orders",
+        "orders",
+        "a",
+        "a\xE2\x80\x8B",
+        "\xC3\x85",
+        "\xE2\x84\xAB",
+        "a ",
+        " a",
     };
     for (std::size_t i = 0; i < names.size(); ++i)
         store.publish(names[i], std::to_string(i));
@@ -17,7 +26,10 @@ CONTRACT_CASE(look_alike_names_are_different_streams) {
         BOOST_REQUIRE(page.events.size() == 1U);
         BOOST_TEST(page.events.front().payload == std::to_string(i));
     }
-    BOOST_TEST(store.loop.await(store.engine().streams("", "", 100, streamld::tests::in_time())).size() == names.size());
+    BOOST_TEST(
+        store.loop.await(store.engine().streams("", "", 100, streamld::tests::in_time())).size() ==
+        names.size()
+    );
 }
 
 CONTRACT_CASE(longest_name_is_512_bytes) {
@@ -32,7 +44,16 @@ CONTRACT_CASE(longest_name_is_512_bytes) {
 
 CONTRACT_CASE(names_that_break_the_rules_are_refused_everywhere) {
     const std::vector<std::string> faulty{
-        "", ".", "..", "a\n", "\x7F", "\xC2\x85", "\xFF", "\xC3", "\xED\xA0\x80", std::string("a\0b", 3),
+        "",
+        ".",
+        "..",
+        "a\n",
+        "\x7F",
+        "\xC2\x85",
+        "\xFF",
+        "\xC3",
+        "\xED\xA0\x80",
+        std::string("a\0b", 3),
     };
     store.publish("known", "1");
 
@@ -41,7 +62,9 @@ CONTRACT_CASE(names_that_break_the_rules_are_refused_everywhere) {
         BOOST_TEST(fails_with(errc::invalid_name, [&] { store.read_all(name); }), name);
         BOOST_TEST(fails_with(errc::invalid_name, [&] { store.info(name); }), name);
         BOOST_TEST(fails_with(errc::invalid_name, [&] { store.trim(name, 0); }), name);
-        BOOST_TEST(fails_with(errc::invalid_name, [&] { store.save_offset("known", name, 0); }), name);
+        BOOST_TEST(
+            fails_with(errc::invalid_name, [&] { store.save_offset("known", name, 0); }), name
+        );
     }
 }
 
@@ -51,7 +74,9 @@ CONTRACT_CASE(keys_may_be_dots_but_not_empty) {
 
     BOOST_TEST(fails_with(errc::invalid_name, [&] { store.publish_key("a", "", "1"); }));
     BOOST_TEST(fails_with(errc::invalid_name, [&] { store.publish_key("a", "x\ty", "1"); }));
-    BOOST_TEST(fails_with(errc::invalid_name, [&] { store.publish_key("a", std::string(513, 'k'), "1"); }));
+    BOOST_TEST(fails_with(errc::invalid_name, [&] {
+        store.publish_key("a", std::string(513, 'k'), "1");
+    }));
 }
 
 CONTRACT_CASE(names_with_slashes_and_dots_inside_are_names) {

@@ -7,7 +7,8 @@ using streamld::tests::one_event;
 namespace {
 
 std::string nested(int depth) {
-    return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']');
+    return std::string(static_cast<std::size_t>(depth), '[') +
+           std::string(static_cast<std::size_t>(depth), ']');
 }
 
 } // namespace
@@ -42,13 +43,39 @@ CONTRACT_CASE(json_comes_back_byte_for_byte) {
 
 CONTRACT_CASE(what_is_no_json_value_is_refused) {
     const std::vector<std::string> faulty{
-        "", " ", "NaN", "Infinity", "01", ".5", "1.", "+1", "0x1", "{", "[1,]", "{\"a\":1,}", "1 2", "'a'", "{a:1}",
-        "\xEF\xBB\xBF{}", "\"\xFF\"", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"a\nb\"", "\"\\x\"", "\"\\u12\"", "tru",
-        std::string("\"a\0b\"", 5), std::string("1\0", 2), nested(65), "//x\n1",
+        "",
+        " ",
+        "NaN",
+        "Infinity",
+        "01",
+        ".5",
+        "1.",
+        "+1",
+        "0x1",
+        "{",
+        "[1,]",
+        "{\"a\":1,}",
+        "1 2",
+        "'a'",
+        "{a:1}",
+        "\xEF\xBB\xBF{}",
+        "\"\xFF\"",
+        "\"\xC0\xAF\"",
+        "\"\xED\xA0\x80\"",
+        "\"a\nb\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "tru",
+        std::string("\"a\0b\"", 5),
+        std::string("1\0", 2),
+        nested(65),
+        "//x\n1",
     };
 
     for (const auto& payload : faulty)
-        BOOST_TEST(fails_with(errc::invalid_payload, [&] { store.publish("a", payload); }), payload);
+        BOOST_TEST(
+            fails_with(errc::invalid_payload, [&] { store.publish("a", payload); }), payload
+        );
 
     BOOST_TEST(!store.info("a").has_value());
 }
@@ -91,7 +118,9 @@ CONTRACT_CASE(size_limit_is_exact) {
     const auto limit = streamld::store::payload_bytes_max;
     BOOST_TEST(store.publish("a", "\"" + std::string(limit - 2, 'x') + "\"") == 1);
 
-    BOOST_TEST(fails_with(errc::too_large, [&] { store.publish("a", "\"" + std::string(limit - 1, 'x') + "\""); }));
+    BOOST_TEST(fails_with(errc::too_large, [&] {
+        store.publish("a", "\"" + std::string(limit - 1, 'x') + "\"");
+    }));
     BOOST_TEST(store.read_all("a").events.front().payload.size() == limit);
 }
 

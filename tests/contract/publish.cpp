@@ -17,7 +17,10 @@ CONTRACT_CASE(numbers_are_dense_from_one_in_each_stream) {
         BOOST_TEST(store.publish("b", "1") == expected);
     }
 
-    BOOST_TEST(store.read_all("a").offsets() == (std::vector<offset_t>{1, 2, 3, 4, 5}), boost::test_tools::per_element());
+    BOOST_TEST(
+        store.read_all("a").offsets() == (std::vector<offset_t>{1, 2, 3, 4, 5}),
+        boost::test_tools::per_element()
+    );
 }
 
 CONTRACT_CASE(batch_gets_consecutive_numbers) {
@@ -147,7 +150,9 @@ CONTRACT_CASE(epochs_of_streams_differ) {
 CONTRACT_CASE(publish_whose_deadline_has_passed_stores_nothing) {
     const auto past = std::chrono::steady_clock::now() - std::chrono::seconds(1);
 
-    BOOST_TEST(fails_with(errc::busy, [&] { store.loop.await(store.engine().append(one_event("a", "1"), past)); }));
+    BOOST_TEST(fails_with(errc::busy, [&] {
+        store.loop.await(store.engine().append(one_event("a", "1"), past));
+    }));
 
     BOOST_TEST(!store.info("a").has_value());
 }
@@ -157,14 +162,24 @@ CONTRACT_CASE(streams_are_listed_in_byte_order) {
         store.publish(name, "1");
     const auto names = [&](const std::string& prefix, const std::string& after, std::size_t limit) {
         std::vector<std::string> found;
-        for (const auto& info : store.loop.await(store.engine().streams(prefix, after, limit, streamld::tests::in_time())))
+        for (const auto& info : store.loop.await(
+                 store.engine().streams(prefix, after, limit, streamld::tests::in_time())
+             ))
             found.push_back(info.stream);
         return found;
     };
 
-    BOOST_TEST(names("", "", 100) == (std::vector<std::string>{"B", "a", "a/b", "ab", "b", "\xC3\xA9"}), boost::test_tools::per_element());
-    BOOST_TEST(names("a", "", 100) == (std::vector<std::string>{"a", "a/b", "ab"}), boost::test_tools::per_element());
-    BOOST_TEST(names("a", "a", 1) == (std::vector<std::string>{"a/b"}), boost::test_tools::per_element());
+    BOOST_TEST(
+        names("", "", 100) == (std::vector<std::string>{"B", "a", "a/b", "ab", "b", "\xC3\xA9"}),
+        boost::test_tools::per_element()
+    );
+    BOOST_TEST(
+        names("a", "", 100) == (std::vector<std::string>{"a", "a/b", "ab"}),
+        boost::test_tools::per_element()
+    );
+    BOOST_TEST(
+        names("a", "a", 1) == (std::vector<std::string>{"a/b"}), boost::test_tools::per_element()
+    );
     BOOST_TEST(names("zz", "", 100).empty());
 }
 

@@ -94,7 +94,9 @@ CONTRACT_CASE(read_of_an_unknown_stream_says_so) {
 
 CONTRACT_CASE(cursor_out_of_range_is_refused) {
     BOOST_TEST(fails_with(errc::invalid_cursor, [&] { store.read_all("a", -1); }));
-    BOOST_TEST(fails_with(errc::invalid_cursor, [&] { store.read_all("a", streamld::store::offset_max + 1); }));
+    BOOST_TEST(fails_with(errc::invalid_cursor, [&] {
+        store.read_all("a", streamld::store::offset_max + 1);
+    }));
 }
 
 CONTRACT_CASE(read_of_one_key_finds_all_of_it_and_scans_on) {

@@ -1,4 +1,5 @@
-// The file: whose it is, whether it is still the same, what a crash leaves, how large the log gets, a full disk.
+// The file: whose it is, whether it is still the same, what a crash leaves, how large the log gets,
+// a full disk.
 
 #include "support/plain_sqlite.hpp"
 #include "support/store_fixture.hpp"
@@ -65,7 +66,9 @@ BOOST_AUTO_TEST_CASE(database_of_another_application_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(own_application_database_is_shared_and_keeps_its_marks) {
-    plain_sqlite(path).run("PRAGMA user_version = 9; CREATE TABLE ours (x); INSERT INTO ours VALUES (1)");
+    plain_sqlite(path).run(
+        "PRAGMA user_version = 9; CREATE TABLE ours (x); INSERT INTO ours VALUES (1)"
+    );
 
     store_fixture(path).publish("a", "1");
 
@@ -95,7 +98,9 @@ BOOST_AUTO_TEST_CASE(newer_schema_is_refused_with_both_versions) {
 }
 
 BOOST_AUTO_TEST_CASE(directory_that_is_not_there_is_unavailable) {
-    BOOST_TEST(fails_with(errc::unavailable, [&] { store_fixture opened("sqlite:" + directory.file("no/store.db")); }));
+    BOOST_TEST(fails_with(errc::unavailable, [&] {
+        store_fixture opened("sqlite:" + directory.file("no/store.db"));
+    }));
 }
 
 BOOST_AUTO_TEST_CASE(file_of_ours_is_marked) {
@@ -124,7 +129,8 @@ BOOST_AUTO_TEST_CASE(replaced_file_stops_everything_and_is_reported) {
 
     BOOST_TEST(fails_with(errc::foreign, [&] { store.publish("a", "2"); }));
     BOOST_TEST(fails_with(errc::foreign, [&] { store.read_all("a"); }));
-    BOOST_TEST(fails_with(errc::foreign, [&] { store.loop.await(store.engine().probe(in_time())); }));
+    BOOST_TEST(fails_with(errc::foreign, [&] { store.loop.await(store.engine().probe(in_time())); })
+    );
     BOOST_TEST(std::filesystem::file_size(path) == 0U);
 }
 
@@ -180,13 +186,15 @@ BOOST_AUTO_TEST_CASE(old_tokens_go_with_their_events_and_young_ones_stay) {
         request.idempotency_key = token;
         store.append(std::move(request));
     }
-    client.run("UPDATE streamld_idempotency SET created_at = created_at - 90000 WHERE token <> 'young'");
+    client.run(
+        "UPDATE streamld_idempotency SET created_at = created_at - 90000 WHERE token <> 'young'"
+    );
 
     store.trim("a", 2);
 
     BOOST_TEST(store.observer.wait(std::chrono::seconds(20), [&] {
-        return client.value("SELECT group_concat(token) FROM (SELECT token FROM streamld_idempotency ORDER BY token)") ==
-               "kept,young";
+        return client.value("SELECT group_concat(token) FROM (SELECT token FROM "
+                            "streamld_idempotency ORDER BY token)") == "kept,young";
     }));
 }
 
@@ -233,7 +241,9 @@ BOOST_AUTO_TEST_CASE(log_stays_bounded_under_overlapping_readers) {
 BOOST_AUTO_TEST_CASE(log_is_empty_after_close) {
     open_and_close();
 
-    BOOST_TEST((!std::filesystem::exists(path + "-wal") || std::filesystem::file_size(path + "-wal") == 0));
+    BOOST_TEST(
+        (!std::filesystem::exists(path + "-wal") || std::filesystem::file_size(path + "-wal") == 0)
+    );
 }
 
 // ---------------------------------------------------------------- other holders of the lock
@@ -257,11 +267,13 @@ BOOST_AUTO_TEST_CASE(publish_behind_a_held_lock_meets_its_deadline_and_recovers)
 // ---------------------------------------------------------------- no space
 
 #ifdef __linux__
-// A file of its own that cannot grow past its size; needs the right to mount, so it is skipped without.
+// A file of its own that cannot grow past its size; needs the right to mount, so it is skipped
+// without.
 BOOST_AUTO_TEST_CASE(full_disk_refuses_publishes_and_recovers_by_itself) {
     const std::string mounted = directory.file("small");
     std::filesystem::create_directory(mounted);
-    if (streamld::tests::run_command("mount -t tmpfs -o size=4m none '" + mounted + "'").status != 0) {
+    if (streamld::tests::run_command("mount -t tmpfs -o size=4m none '" + mounted + "'").status !=
+        0) {
         BOOST_TEST_MESSAGE("skipped: no right to mount");
         return;
     }
@@ -279,7 +291,9 @@ BOOST_AUTO_TEST_CASE(full_disk_refuses_publishes_and_recovers_by_itself) {
         BOOST_CHECK(refusal == errc::full);
         BOOST_TEST(store.read_all("a").events.size() == static_cast<std::size_t>(acknowledged));
         BOOST_TEST(fails_with(errc::full, [&] { store.publish("a", payload); }));
-        BOOST_TEST(fails_with(errc::full, [&] { store.loop.await(store.engine().probe(in_time())); }));
+        BOOST_TEST(fails_with(errc::full, [&] {
+            store.loop.await(store.engine().probe(in_time()));
+        }));
 
         streamld::tests::run_command("mount -o remount,size=32m '" + mounted + "'");
 

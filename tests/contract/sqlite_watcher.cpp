@@ -29,7 +29,9 @@ struct watched_file {
     plain_sqlite client{path};
 
     bool hears_of(const std::string& stream, offset_t head) {
-        return store.observer.wait(std::chrono::seconds(2), [&] { return store.observer.grown_head(stream) >= head; });
+        return store.observer.wait(std::chrono::seconds(2), [&] {
+            return store.observer.grown_head(stream) >= head;
+        });
     }
 
     void publish_plainly(const std::string& stream) {
@@ -106,7 +108,8 @@ BOOST_AUTO_TEST_CASE(two_engines_share_a_file) {
             for (int i = 0; i < count; ++i) {
                 auto request = streamld::tests::one_event("a", "1");
                 co_await engine.append(std::move(request), streamld::tests::in_time());
-                if (i % 5 == 0) co_await engine.save_offset("a", "c", 1, streamld::tests::in_time());
+                if (i % 5 == 0)
+                    co_await engine.save_offset("a", "c", 1, streamld::tests::in_time());
             }
         };
         for (int i = 0; i < publishers; ++i)

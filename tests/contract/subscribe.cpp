@@ -1,5 +1,4 @@
 #include "contract/contract_case.hpp"
-
 #include "store/store.hpp"
 
 #include <map>
@@ -92,7 +91,9 @@ BOOST_DATA_TEST_CASE(subscription_from_zero_replays_then_goes_live, engines(), e
     const auto live = opened.loop.await(reader->next(long_enough));
     const auto nothing = opened.loop.await(reader->next(std::chrono::milliseconds(1)));
 
-    BOOST_TEST(offsets_of(replayed) == (std::vector<offset_t>{1, 2, 3}), boost::test_tools::per_element());
+    BOOST_TEST(
+        offsets_of(replayed) == (std::vector<offset_t>{1, 2, 3}), boost::test_tools::per_element()
+    );
     BOOST_TEST(offsets_of(live) == (std::vector<offset_t>{4}), boost::test_tools::per_element());
     BOOST_TEST(nothing.empty());
 }
@@ -123,7 +124,9 @@ BOOST_DATA_TEST_CASE(trim_in_the_middle_keeps_the_place_of_who_is_past_it, engin
     const auto got = opened.loop.await(past->next(long_enough));
 
     BOOST_TEST(offsets_of(got) == (std::vector<offset_t>{5, 6}), boost::test_tools::per_element());
-    BOOST_TEST(fails_with(errc::invalid_cursor, [&] { opened.loop.await(overtaken->next(long_enough)); }));
+    BOOST_TEST(fails_with(errc::invalid_cursor, [&] {
+        opened.loop.await(overtaken->next(long_enough));
+    }));
 }
 
 BOOST_DATA_TEST_CASE(cursor_ahead_of_the_head_is_told, engines(), engine) {
@@ -132,7 +135,9 @@ BOOST_DATA_TEST_CASE(cursor_ahead_of_the_head_is_told, engines(), engine) {
     opened.loop.await(orders.publish("1"));
     auto ahead = subscribe(opened, orders, 9);
 
-    BOOST_TEST(fails_with(errc::invalid_cursor, [&] { opened.loop.await(ahead->next(long_enough)); }));
+    BOOST_TEST(fails_with(errc::invalid_cursor, [&] {
+        opened.loop.await(ahead->next(long_enough));
+    }));
 }
 
 BOOST_DATA_TEST_CASE(facade_reads_from_a_consumer_and_checks_names, engines(), engine) {
@@ -146,8 +151,12 @@ BOOST_DATA_TEST_CASE(facade_reads_from_a_consumer_and_checks_names, engines(), e
 
     BOOST_TEST(offsets_of(rest) == (std::vector<offset_t>{4, 5}), boost::test_tools::per_element());
     BOOST_TEST(opened.loop.await(orders.read_since(0, 2)).size() == 2U);
-    BOOST_TEST(fails_with(errc::invalid_name, [&] { [[maybe_unused]] auto bad = opened.store->stream_named(".."); }));
-    BOOST_TEST(fails_with(errc::codec, [&] { [[maybe_unused]] auto bad = rest.front().payload_as<std::string>(); }));
+    BOOST_TEST(fails_with(errc::invalid_name, [&] {
+        [[maybe_unused]] auto bad = opened.store->stream_named("..");
+    }));
+    BOOST_TEST(fails_with(errc::codec, [&] {
+        [[maybe_unused]] auto bad = rest.front().payload_as<std::string>();
+    }));
     BOOST_TEST(opened.loop.await(opened.store->streams("", "", 10)).size() == 1U);
 }
 

@@ -22,7 +22,9 @@ using values = std::vector<tx_handle::sql_value>;
 
 awaitable<void> make_table(tx_handle& tx) {
     values none;
-    co_await tx.execute("CREATE TABLE business_row (id INTEGER PRIMARY KEY, name TEXT NOT NULL)", std::move(none));
+    co_await tx.execute(
+        "CREATE TABLE business_row (id INTEGER PRIMARY KEY, name TEXT NOT NULL)", std::move(none)
+    );
 }
 
 awaitable<void> add_row(tx_handle& tx, std::int64_t id) {
@@ -169,7 +171,9 @@ CONTRACT_CASE(deadline_rolls_back) {
     };
     const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
 
-    BOOST_TEST(fails_with(errc::busy, [&] { store.loop.await(store.engine().transaction(work, soon)); }));
+    BOOST_TEST(fails_with(errc::busy, [&] {
+        store.loop.await(store.engine().transaction(work, soon));
+    }));
 
     BOOST_TEST(!store.info("a").has_value());
     BOOST_TEST(store.publish("a", "1") == 1);

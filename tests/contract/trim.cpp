@@ -1,5 +1,4 @@
 #include "contract/contract_case.hpp"
-
 #include "store/cursor_verdict.hpp"
 
 using streamld::store::errc;

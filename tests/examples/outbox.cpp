@@ -1,4 +1,5 @@
-// The store as a library: a business row and its event in one transaction, taken back once and committed once.
+// The store as a library: a business row and its event in one transaction, taken back once and
+// committed once.
 
 #include "store/store.hpp"
 
@@ -14,7 +15,9 @@ using streamld::store::tx_handle;
 
 asio::awaitable<void> place_order(tx_handle& tx, bool is_paid) {
     std::vector<tx_handle::sql_value> none;
-    co_await tx.execute("CREATE TABLE IF NOT EXISTS shop_order (id INTEGER PRIMARY KEY)", std::move(none));
+    co_await tx.execute(
+        "CREATE TABLE IF NOT EXISTS shop_order (id INTEGER PRIMARY KEY)", std::move(none)
+    );
     std::vector<tx_handle::sql_value> none_either;
     co_await tx.execute("INSERT INTO shop_order DEFAULT VALUES", std::move(none_either));
     co_await tx.publish_tx("orders", R"({"placed":true})");
@@ -40,7 +43,9 @@ int main() {
     bool is_right = false;
     asio::io_context loop;
     const auto store = event_store::open("sqlite:outbox.db");
-    asio::co_spawn(loop, sell(*store), [&](std::exception_ptr fault, bool right) { is_right = !fault && right; });
+    asio::co_spawn(loop, sell(*store), [&](std::exception_ptr fault, bool right) {
+        is_right = !fault && right;
+    });
     loop.run();
     std::cout << (is_right ? "one order, one event\n" : "something is wrong\n");
     return is_right ? 0 : 1;

@@ -8,7 +8,8 @@
 namespace streamld::tests {
 
 plain_sqlite::plain_sqlite(const std::string& path) {
-    if (sqlite3_open(path.c_str(), &raw_) != SQLITE_OK) throw sql_failure("cannot open the database");
+    if (sqlite3_open(path.c_str(), &raw_) != SQLITE_OK)
+        throw sql_failure("cannot open the database");
     sqlite3_busy_timeout(raw_, 20'000);
 }
 
@@ -17,7 +18,8 @@ plain_sqlite::~plain_sqlite() {
 }
 
 void plain_sqlite::run(const std::string& sql) {
-    if (sqlite3_exec(raw_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) throw sql_failure(sqlite3_errmsg(raw_));
+    if (sqlite3_exec(raw_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        throw sql_failure(sqlite3_errmsg(raw_));
 }
 
 std::string plain_sqlite::value(const std::string& sql) {
@@ -26,7 +28,8 @@ std::string plain_sqlite::value(const std::string& sql) {
         if (columns > 0 && values[0] != nullptr) *static_cast<std::string*>(into) = values[0];
         return 0;
     };
-    if (sqlite3_exec(raw_, sql.c_str(), take, &found, nullptr) != SQLITE_OK) throw sql_failure(sqlite3_errmsg(raw_));
+    if (sqlite3_exec(raw_, sql.c_str(), take, &found, nullptr) != SQLITE_OK)
+        throw sql_failure(sqlite3_errmsg(raw_));
     return found;
 }
 

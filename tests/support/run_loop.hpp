@@ -41,7 +41,8 @@ public:
         }
     }
 
-    /// Starts `what` beside; join() runs until all of them have ended and throws the first exception.
+    /// Starts `what` beside; join() runs until all of them have ended and throws the first
+    /// exception.
     void start(boost::asio::awaitable<void> what) {
         ++running_;
         boost::asio::co_spawn(io_, std::move(what), [this](std::exception_ptr thrown) {
@@ -79,7 +80,8 @@ private:
         io_.restart();
         const auto slice = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
         io_.run_one_until(slice);
-        if (std::chrono::steady_clock::now() > limit) throw std::runtime_error("run_loop: the time limit passed");
+        if (std::chrono::steady_clock::now() > limit)
+            throw std::runtime_error("run_loop: the time limit passed");
     }
 
     boost::asio::io_context io_{1};

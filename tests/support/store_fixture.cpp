@@ -36,7 +36,8 @@ void recording_observer::look_at_all() noexcept {
     changed_.notify_all();
 }
 
-void recording_observer::trouble(boost::system::error_code code, std::string_view /*what*/) noexcept {
+void recording_observer::
+    trouble(boost::system::error_code code, std::string_view /*what*/) noexcept {
     {
         const std::lock_guard lock(mutex_);
         troubles_.push_back(code);
@@ -70,7 +71,9 @@ std::vector<boost::system::error_code> recording_observer::troubles() const {
     return troubles_;
 }
 
-bool recording_observer::wait(std::chrono::milliseconds at_most, const std::function<bool()>& condition) const {
+bool recording_observer::wait(
+    std::chrono::milliseconds at_most, const std::function<bool()>& condition
+) const {
     const auto until = std::chrono::steady_clock::now() + at_most;
     while (!condition()) {
         std::unique_lock lock(mutex_);
@@ -93,7 +96,8 @@ store::deadline_t in_time() {
     return std::chrono::steady_clock::now() + std::chrono::seconds(30);
 }
 
-store_fixture::store_fixture(std::string url, store::open_options options) : url_(std::move(url)), options_(options) {
+store_fixture::store_fixture(std::string url, store::open_options options)
+    : url_(std::move(url)), options_(options) {
     open();
 }
 
@@ -127,7 +131,9 @@ offset_t store_fixture::publish(const std::string& stream, const std::string& pa
     return append(one_event(stream, payload)).first;
 }
 
-offset_t store_fixture::publish_key(const std::string& stream, const std::string& key, const std::string& payload) {
+offset_t store_fixture::publish_key(
+    const std::string& stream, const std::string& key, const std::string& payload
+) {
     auto request = one_event(stream, payload);
     request.events.front().key = key;
     return append(std::move(request)).first;
@@ -175,7 +181,10 @@ std::optional<store::stream_info> store_fixture::info(const std::string& stream)
 }
 
 store::position store_fixture::locate(
-    const std::string& stream, store::start_kind kind, offset_t value, const std::string& key,
+    const std::string& stream,
+    store::start_kind kind,
+    offset_t value,
+    const std::string& key,
     const std::string& consumer
 ) {
     store::start_point start;
@@ -196,8 +205,9 @@ store::trim_outcome store_fixture::trim(store::trim_request request) {
     return loop.await(engine_->trim(std::move(request), in_time()));
 }
 
-store::save_outcome
-store_fixture::save_offset(const std::string& stream, const std::string& consumer, offset_t offset) {
+store::save_outcome store_fixture::save_offset(
+    const std::string& stream, const std::string& consumer, offset_t offset
+) {
     return loop.await(engine_->save_offset(stream, consumer, offset, in_time()));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// An engine under test with the verbs of the contract as plain calls, and an observer that keeps what it was told.
+// An engine under test with the verbs of the contract as plain calls, and an observer that keeps
+// what it was told.
 
 #include "store/engine.hpp"
 #include "store/open_store.hpp"
@@ -85,16 +86,24 @@ public:
 
     store::append_outcome append(store::append_request request);
     store::offset_t publish(const std::string& stream, const std::string& payload);
-    store::offset_t publish_key(const std::string& stream, const std::string& key, const std::string& payload);
-    void publish_many(const std::string& stream, int count); // Payloads "1", "2", ... by their offset.
+    store::offset_t
+    publish_key(const std::string& stream, const std::string& key, const std::string& payload);
+    void
+    publish_many(const std::string& stream, int count); // Payloads "1", "2", ... by their offset.
     read_result read(store::read_request request);
     read_result read_all(const std::string& stream, store::offset_t after = 0);
     std::optional<store::stream_info> info(const std::string& stream);
-    store::position locate(const std::string& stream, store::start_kind kind, store::offset_t value = 0,
-                           const std::string& key = {}, const std::string& consumer = {});
+    store::position locate(
+        const std::string& stream,
+        store::start_kind kind,
+        store::offset_t value = 0,
+        const std::string& key = {},
+        const std::string& consumer = {}
+    );
     store::trim_outcome trim(const std::string& stream, store::offset_t through);
     store::trim_outcome trim(store::trim_request request);
-    store::save_outcome save_offset(const std::string& stream, const std::string& consumer, store::offset_t offset);
+    store::save_outcome
+    save_offset(const std::string& stream, const std::string& consumer, store::offset_t offset);
     store::offset_t get_offset(const std::string& stream, const std::string& consumer);
     void transact(std::function<boost::asio::awaitable<void>(store::tx_handle&)> work);
 
@@ -109,7 +118,8 @@ private:
     std::unique_ptr<store::engine> engine_;
 };
 
-[[nodiscard]] store::append_request one_event(const std::string& stream, const std::string& payload);
+[[nodiscard]] store::append_request
+one_event(const std::string& stream, const std::string& payload);
 
 /// True if `act` throws store::error with this code.
 [[nodiscard]] bool fails_with(store::errc code, const std::function<void()>& act);

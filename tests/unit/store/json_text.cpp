@@ -41,7 +41,9 @@ BOOST_AUTO_TEST_CASE(fault_says_where) {
 }
 
 BOOST_AUTO_TEST_CASE(byte_order_mark_and_emptiness_are_named) {
-    BOOST_TEST(std::string(check_json("\xEF\xBB\xBF{}", 64).fault) == "begins with a byte-order mark");
+    BOOST_TEST(
+        std::string(check_json("\xEF\xBB\xBF{}", 64).fault) == "begins with a byte-order mark"
+    );
     BOOST_TEST(std::string(check_json("", 64).fault) == "empty");
     BOOST_TEST(!check_json("   ", 64));
 }
@@ -75,13 +77,35 @@ BOOST_AUTO_TEST_CASE(special_byte_is_found_at_every_place_of_a_word) {
 }
 
 BOOST_AUTO_TEST_CASE(utf8_is_judged_by_the_table) {
-    for (const std::string good : {"a", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80", "\xEF\xBF\xBF",
-                                   "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+    for (const std::string good :
+         {"a",
+          "\xC2\x80",
+          "\xDF\xBF",
+          "\xE0\xA0\x80",
+          "\xED\x9F\xBF",
+          "\xEE\x80\x80",
+          "\xEF\xBF\xBF",
+          "\xF0\x90\x80\x80",
+          "\xF4\x8F\xBF\xBF"}) {
         BOOST_TEST(is_utf8(good));
         BOOST_TEST(static_cast<bool>(check_json("\"" + good + "\"", 1)));
     }
-    for (const std::string bad : {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x41", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF",
-                                  "\xE1\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF1\x80\x80", "\xFF"}) {
+    for (const std::string bad :
+         {"\x80",
+          "\xBF",
+          "\xC0\x80",
+          "\xC1\xBF",
+          "\xC2",
+          "\xC2\x41",
+          "\xE0\x9F\xBF",
+          "\xED\xA0\x80",
+          "\xED\xBF\xBF",
+          "\xE1\x80",
+          "\xF0\x8F\xBF\xBF",
+          "\xF4\x90\x80\x80",
+          "\xF5\x80\x80\x80",
+          "\xF1\x80\x80",
+          "\xFF"}) {
         BOOST_TEST(!is_utf8(bad));
         BOOST_TEST(!is_utf8("12345678" + bad));
         BOOST_TEST(!check_json("\"" + bad + "\"", 1));
@@ -97,7 +121,8 @@ BOOST_AUTO_TEST_CASE(control_characters_are_not_plain) {
 
 // Boost.JSON is the second opinion; lone surrogates are the one known difference.
 BOOST_AUTO_TEST_CASE(random_mutations_get_the_verdict_of_another_parser) {
-    const std::string seed = R"({"a":[1,-2.5e+3,true,false,null,"x\u00e9\n"],"b":{"c":{}},"d":"\\\"/"})";
+    const std::string seed =
+        R"({"a":[1,-2.5e+3,true,false,null,"x\u00e9\n"],"b":{"c":{}},"d":"\\\"/"})";
     const std::string alphabet = "{}[]\",:\\0123456789.eE+-truefalsn u/\t\n\x01\xC3\xA9";
     std::mt19937 random(7);
     boost::json::parse_options options;
@@ -115,7 +140,8 @@ BOOST_AUTO_TEST_CASE(random_mutations_get_the_verdict_of_another_parser) {
         }
         boost::system::error_code fault;
         boost::json::parse(text, fault, {}, options);
-        const bool is_surrogate_matter = text.find("\\ud") != std::string::npos || text.find("\\uD") != std::string::npos;
+        const bool is_surrogate_matter =
+            text.find("\\ud") != std::string::npos || text.find("\\uD") != std::string::npos;
         if (is_surrogate_matter || fault == boost::json::error::exponent_overflow) continue;
         BOOST_REQUIRE_MESSAGE(static_cast<bool>(check_json(text, 32)) == !fault.failed(), text);
     }
