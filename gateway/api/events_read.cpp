@@ -165,7 +165,8 @@ answer_t follow_streams(exchange& request) {
         throw problem("invalid-parameter", "`stream` is missing; name one or more");
     if (streams.size() > request.shard.limits.subscriptions_per_connection_max)
         throw problem("invalid-parameter", "too many streams for one connection");
-    return answer_event_stream(request, std::move(streams), true);
+    const bool is_multiple = streams.size() > 1;
+    return answer_event_stream(request, std::move(streams), is_multiple);
 }
 
 } // namespace streamld::api
