@@ -270,12 +270,6 @@ void http_connection::impl::begin_drain() {
     if (is_waiting_for_head_ && phase_ == phase::between) link->expire();
 }
 
-std::string http_connection::impl::take_input() {
-    auto taken = std::move(input);
-    free_buffers();
-    return taken;
-}
-
 // The public face.
 
 http_connection::http_connection(tcp::socket socket, const connection_context& context)
@@ -328,11 +322,11 @@ outbox& http_connection::out() noexcept {
 }
 
 void http_connection::begin_drain() {
-    if (impl_->link) impl_->begin_drain();
+    if (impl_) impl_->begin_drain();
 }
 
 void http_connection::abort() {
-    if (impl_->link) impl_->link->abort();
+    if (impl_) impl_->link->abort();
 }
 
 std::optional<refusal> http_connection::why_no_upgrade() const {

@@ -76,9 +76,9 @@ public:
     /// be called.
     [[nodiscard]] std::optional<refusal> why_no_upgrade() const;
 
-    /// The hand-over. Leaves this object empty: it may only be destroyed. Null where the peer left
-    /// during the handshake. `subprotocol` is the chosen one or empty. `message_bytes_max`: 1009
-    /// beyond.
+    /// The hand-over. Leaves this object empty: it may only be destroyed, or told to abort or drain
+    /// in vain. Null where the peer left during the handshake. `subprotocol` is the chosen one or
+    /// empty. `message_bytes_max`: 1009 beyond.
     boost::asio::awaitable<std::unique_ptr<websocket_connection>>
     upgrade(std::string subprotocol, std::size_t message_bytes_max);
 

@@ -84,7 +84,6 @@ public:
     std::string_view ending;
 
 private:
-    asio::awaitable<message_state> read_message();
     void note_end(error_code ec);
     void heard() noexcept;
     void tick(clock::time_point now);
@@ -123,18 +122,21 @@ asio::awaitable<bool> websocket_connection::impl::accept(std::string key, std::s
     co_return !ec && !link->out.is_closed();
 }
 
+// One coroutine frame a waiting reader, not two: idle connections are made of such things.
 asio::awaitable<message_state> websocket_connection::impl::read() {
+    struct marked {
+        bool& flag;
+
+        explicit marked(bool& is_reading) : flag(is_reading) { flag = true; }
+
+        ~marked() { flag = false; }
+    };
+
     message.clear();
     if (message.capacity() > kept_bytes_max) std::string{}.swap(message);
     // While the caller was busy nobody listened, so silence proves nothing.
     heard();
-    is_reading_ = true;
-    const auto outcome = co_await read_message();
-    is_reading_ = false;
-    co_return outcome;
-}
-
-asio::awaitable<message_state> websocket_connection::impl::read_message() {
+    const marked here{is_reading_};
     while (!is_ended_) {
         if (link->has_timed_out()) {
             note_end(asio::error::operation_aborted);
@@ -276,8 +278,9 @@ http_connection::upgrade(std::string subprotocol, std::size_t message_bytes_max)
     BOOST_ASSERT(!why_no_upgrade());
     std::string key{*current().find("Sec-WebSocket-Key")};
     auto inner = std::make_unique<websocket_connection::impl>(
-        std::move(impl_->link), impl_->take_input(), message_bytes_max
+        std::move(impl_->link), std::move(impl_->input), message_bytes_max
     );
+    impl_.reset();
     const bool is_open = co_await inner->accept(std::move(key), std::move(subprotocol));
     std::unique_ptr<websocket_connection> upgraded;
     if (is_open) upgraded.reset(new websocket_connection(std::move(inner)));

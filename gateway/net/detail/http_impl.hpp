@@ -24,9 +24,6 @@ public:
     boost::asio::awaitable<void> end_stream();
     void begin_drain();
 
-    /// For the hand-over: what was read behind the head. The request is gone afterwards.
-    std::string take_input();
-
     std::unique_ptr<wire> link;
     request current;
     refusal refused;

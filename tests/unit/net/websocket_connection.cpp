@@ -275,7 +275,6 @@ BOOST_AUTO_TEST_CASE(a_peer_that_stops_reading_is_told_1013_and_left) {
 
 BOOST_AUTO_TEST_CASE(control_frames_never_cut_a_burst_of_texts) {
     websocket_session it{16 * 1024};
-    it.limits.outbox_high_water = 64 * 1024;
     BOOST_TEST(it.open());
     std::string expected;
     int pushed = 0;
@@ -312,7 +311,6 @@ BOOST_AUTO_TEST_CASE(control_frames_never_cut_a_burst_of_texts) {
 
 BOOST_AUTO_TEST_CASE(a_flood_of_pings_without_reading_does_not_gather_here) {
     websocket_session it{8 * 1024};
-    it.limits.outbox_high_water = 16 * 1024;
     BOOST_TEST(it.open());
     std::string flood;
     for (int i = 0; i < 20'000; ++i) {
@@ -330,13 +328,12 @@ BOOST_AUTO_TEST_CASE(a_flood_of_pings_without_reading_does_not_gather_here) {
     }
 
     BOOST_TEST(most > 0U);
-    BOOST_TEST(most < 17U * 1024);
+    BOOST_TEST(most <= it.limits.outbox_high_water + 127);
 }
 
 BOOST_AUTO_TEST_CASE(it_may_be_destroyed_while_a_pong_waits) {
     // The session's coroutine owns the read; here it is cancelled while Beast waits for the outbox.
     websocket_session it{8 * 1024};
-    it.limits.outbox_high_water = 1024;
     BOOST_TEST(it.open());
     const std::string big(1024 * 1024, 'x');
     while (it.socket->out().is_ready()) {
