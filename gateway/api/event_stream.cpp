@@ -1,10 +1,11 @@
 // Server-sent events (PROTOCOL.md section 5): one stream, or several on one response.
 
+#include "delivery/event_stream.hpp"
+
 #include "api/event_stream_start.hpp"
 #include "api/gap_answer.hpp"
 #include "api/streaming.hpp"
 #include "base/log.hpp"
-#include "delivery/event_stream.hpp"
 #include "hub/subscription.hpp"
 
 #include <deque>
@@ -26,12 +27,13 @@ public:
         options.by = transport::sse;
         const std::size_t index = response_.add(asked.stream, found.bounds.epoch, found.after);
         sse_sink& to = sinks_.emplace_back(response_, index);
-        subscriptions_.emplace_back(hub_, std::move(found.tail), found.after, to, std::move(options));
+        subscriptions_.emplace_back(
+            hub_, std::move(found.tail), found.after, to, std::move(options)
+        );
     }
 
     boost::asio::awaitable<ending> run() {
-        if (subscriptions_.size() == 1)
-            co_return co_await subscriptions_.front().run();
+        if (subscriptions_.size() == 1) co_return co_await subscriptions_.front().run();
         nursery members{hub_.shard_turn(), &stream_group::log_failure};
         for (subscription& one : subscriptions_)
             members.spawn("sse stream", run_member(one));
@@ -48,19 +50,19 @@ private:
         } catch (...) {
             fault = std::current_exception();
         }
-        if (!ended_)
-            ended_ = why;
+        if (!ended_) ended_ = why;
         for (subscription& other : subscriptions_)
             other.stop(*ended_);
-        if (fault)
-            std::rethrow_exception(fault);
+        if (fault) std::rethrow_exception(fault);
     }
 
     static void log_failure(std::string_view, std::exception_ptr fault) {
         try {
             std::rethrow_exception(std::move(fault));
         } catch (const std::exception& error) {
-            log::write(log::level::error, "api", "an event stream failed", {{"reason", error.what()}});
+            log::write(
+                log::level::error, "api", "an event stream failed", {{"reason", error.what()}}
+            );
         }
     }
 
@@ -74,14 +76,14 @@ private:
 boost::asio::awaitable<std::optional<net::response>>
 refuse_start(exchange& request, const event_stream_start& start, gap_signal gap) {
     request.shard.shard_probes.gap_told(reason_of(gap));
-    if (!start.tells_gap_as_event || request.is_head)
-        co_return gap_answer(gap, false);
+    if (!start.tells_gap_as_event || request.is_head) co_return gap_answer(gap, false);
     net::response head = event_stream_head();
     head.body = "event: gap\ndata: " + gap_json(gap, {}, start.is_jsonld) + "\n\n";
     co_return head;
 }
 
-event_stream_options options_of(const exchange& request, const event_stream_start& start, bool is_multiple) {
+event_stream_options
+options_of(const exchange& request, const event_stream_start& start, bool is_multiple) {
     event_stream_options options;
     options.is_multiple = is_multiple;
     options.has_epoch_id = start.has_epoch_id;
@@ -108,10 +110,10 @@ answer_event_stream(exchange& request, std::vector<std::string> streams, bool is
         }
         openings.push_back(std::move(found));
     }
-    if (request.is_head)
-        co_return event_stream_head();
+    if (request.is_head) co_return event_stream_head();
 
-    event_stream response{request.connection, request.shard.shard_watchdog, options_of(request, start, is_multiple)};
+    event_stream response{
+        request.connection, request.shard.shard_watchdog, options_of(request, start, is_multiple)};
     stream_group group{shard_hub, response};
     for (std::size_t i = 0; i < openings.size(); ++i)
         group.add(std::move(openings[i]), start.requests[i]);
@@ -119,8 +121,7 @@ answer_event_stream(exchange& request, std::vector<std::string> streams, bool is
     request.dress(head);
     response.begin(head);
     const ending why = co_await group.run();
-    if (why == ending::shutdown || why == ending::store_failed)
-        response.ask_to_return();
+    if (why == ending::shutdown || why == ending::store_failed) response.ask_to_return();
     co_await request.connection.end_stream();
     co_return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Where an event stream begins and how it is written, from the request's headers and query (PROTOCOL.md section 5). Pure.
+// Where an event stream begins and how it is written, from the request's headers and query
+// (PROTOCOL.md section 5). Pure.
 
 #include "api/exchange.hpp"
 #include "api/subscribe_request.hpp"
@@ -36,7 +37,8 @@ struct event_stream_start {
 };
 
 /// Throws problem.
-[[nodiscard]] event_stream_start
-read_event_stream_start(const exchange& request, const std::vector<std::string>& streams, bool is_multiple);
+[[nodiscard]] event_stream_start read_event_stream_start(
+    const exchange& request, const std::vector<std::string>& streams, bool is_multiple
+);
 
 } // namespace streamld::api

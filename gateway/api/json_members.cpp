@@ -13,8 +13,7 @@ constexpr std::string_view white = " \t\r\n";
 /// One past the end of the string literal that begins at `at`.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
     for (++at; text[at] != '"'; ++at)
-        if (text[at] == '\\')
-            ++at;
+        if (text[at] == '\\') ++at;
     return at + 1;
 }
 
@@ -29,8 +28,7 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
             ++depth;
             ++at;
         } else if (c == '}' || c == ']') {
-            if (depth == 0)
-                return at; // A number or word that ends with the object.
+            if (depth == 0) return at; // A number or word that ends with the object.
             --depth;
             ++at;
         } else if (depth == 0 && (c == ',' || white.find(c) != std::string_view::npos)) {
@@ -39,8 +37,7 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
             ++at;
             continue;
         }
-        if (depth == 0)
-            return at;
+        if (depth == 0) return at;
     }
     return at;
 }
@@ -48,14 +45,11 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
 } // namespace
 
 std::optional<std::string> string_value(std::string_view raw) {
-    if (raw.size() < 2 || raw.front() != '"')
-        return std::nullopt;
-    if (raw.find('\\') == std::string_view::npos)
-        return std::string{raw.substr(1, raw.size() - 2)};
+    if (raw.size() < 2 || raw.front() != '"') return std::nullopt;
+    if (raw.find('\\') == std::string_view::npos) return std::string{raw.substr(1, raw.size() - 2)};
     boost::system::error_code fault;
     const boost::json::value value = boost::json::parse(raw, fault);
-    if (fault || !value.is_string())
-        return std::nullopt;
+    if (fault || !value.is_string()) return std::nullopt;
     return std::string{std::string_view{value.get_string()}};
 }
 
@@ -66,17 +60,14 @@ std::optional<std::vector<json_member>> read_members(std::string_view text) {
     while (text[at] != '}') {
         const std::size_t name_end = end_of_string(text, at);
         std::optional<std::string> name = string_value(text.substr(at, name_end - at));
-        if (!name)
-            return std::nullopt;
+        if (!name) return std::nullopt;
         const std::size_t value = skip(skip(name_end) + 1); // Over the colon.
         const std::size_t value_end = end_of_value(text, value);
         const auto is_same = [&](const json_member& one) { return one.name == *name; };
-        if (std::any_of(members.begin(), members.end(), is_same))
-            return std::nullopt;
+        if (std::any_of(members.begin(), members.end(), is_same)) return std::nullopt;
         members.emplace_back(std::move(*name), text.substr(value, value_end - value));
         at = skip(value_end);
-        if (text[at] == ',')
-            at = skip(at + 1);
+        if (text[at] == ',') at = skip(at + 1);
     }
     return members;
 }

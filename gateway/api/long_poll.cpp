@@ -1,4 +1,5 @@
-// A page that waits (PROTOCOL.md section 4, `wait=`): a subscription whose answer is its first events.
+// A page that waits (PROTOCOL.md section 4, `wait=`): a subscription whose answer is its first
+// events.
 
 #include "api/gap_answer.hpp"
 #include "api/page.hpp"
@@ -24,7 +25,12 @@ std::chrono::seconds read_wait(const parameters& query) {
     return std::chrono::seconds{*seconds};
 }
 
-page_facts facts_of(const longpoll_sink& page, const subscription& reader, const subscribe_request& asked, store::offset_t after) {
+page_facts facts_of(
+    const longpoll_sink& page,
+    const subscription& reader,
+    const subscribe_request& asked,
+    store::offset_t after
+) {
     page_facts facts;
     facts.stream = asked.stream;
     facts.bounds = reader.bounds();
@@ -40,12 +46,15 @@ page_facts facts_of(const longpoll_sink& page, const subscription& reader, const
 boost::asio::awaitable<std::optional<net::response>>
 answer_long_poll(exchange& request, std::string stream, bool is_jsonld) {
     const std::chrono::seconds wait = read_wait(request.query);
-    const subscribe_request asked = read_subscribe_request(std::move(stream), request.query, store::start_kind::live);
+    const subscribe_request asked =
+        read_subscribe_request(std::move(stream), request.query, store::start_kind::live);
     const std::size_t limit = page_limit(request.query);
     wire_format format;
     format.how = framing::item;
     format.is_jsonld = is_jsonld;
-    opening found = co_await request.shard.shard_hub.open(asked.stream, asked.start, asked.epoch, asked.key, format);
+    opening found = co_await request.shard.shard_hub.open(
+        asked.stream, asked.start, asked.epoch, asked.key, format
+    );
     if (found.verdict != store::verdict::resolvable) {
         const gap_signal gap{asked.stream, found.verdict, found.bounds};
         request.shard.shard_probes.gap_told(reason_of(gap));
@@ -56,17 +65,17 @@ answer_long_poll(exchange& request, std::string stream, bool is_jsonld) {
     options.key = asked.key;
     options.epoch = asked.epoch.empty() ? found.bounds.epoch : asked.epoch;
     options.by = transport::longpoll;
-    subscription reader{request.shard.shard_hub, std::move(found.tail), found.after, page, std::move(options)};
+    subscription reader{
+        request.shard.shard_hub, std::move(found.tail), found.after, page, std::move(options)};
     const auto until = std::chrono::steady_clock::now() + wait;
-    const watchdog::member alarm{request.shard.shard_watchdog, [&reader, until](watchdog::clock::time_point now) {
-        if (now >= until)
-            reader.stop(ending::finished);
-    }};
+    const watchdog::member alarm{
+        request.shard.shard_watchdog, [&reader, until](watchdog::clock::time_point now) {
+            if (now >= until) reader.stop(ending::finished);
+        }};
     const ending why = co_await reader.run();
     if (why == ending::store_failed)
         throw problem{"store-unavailable", "the log cannot be read now; try again"};
-    if (page.told_gap())
-        co_return gap_answer(*page.told_gap(), is_jsonld);
+    if (page.told_gap()) co_return gap_answer(*page.told_gap(), is_jsonld);
     page_facts facts = facts_of(page, reader, asked, found.after);
     facts.limit = limit;
     facts.is_jsonld = is_jsonld;

@@ -19,23 +19,22 @@ constexpr std::size_t message_overhead_max = 64 * 1024; // Around a payload of t
 /// The first known subprotocol that is offered (a list, perhaps over several lines), or empty.
 std::string choose_subprotocol(const net::request& head) {
     for (const net::header_field& field : head.headers) {
-        if (lower_case(field.name) != "sec-websocket-protocol")
-            continue;
+        if (lower_case(field.name) != "sec-websocket-protocol") continue;
         std::string_view rest = field.value;
         while (!rest.empty()) {
             std::string_view offered = rest.substr(0, rest.find(','));
             rest.remove_prefix(std::min(rest.size(), offered.size() + 1));
             offered.remove_prefix(std::min(offered.find_first_not_of(" \t"), offered.size()));
             offered = offered.substr(0, offered.find_last_not_of(" \t") + 1);
-            if (offered == "streamld" || offered == "streamld.ld+json")
-                return std::string{offered};
+            if (offered == "streamld" || offered == "streamld.ld+json") return std::string{offered};
         }
     }
     return {};
 }
 
 bool names_a_start(const parameters& query) {
-    static constexpr std::string_view starts[] = {"after", "last", "from", "consumer", "key", "epoch"};
+    static constexpr std::string_view starts[] = {
+        "after", "last", "from", "consumer", "key", "epoch"};
     return std::any_of(std::begin(starts), std::end(starts), [&query](std::string_view name) {
         return query.find(name) != nullptr;
     });
@@ -48,7 +47,9 @@ std::vector<subscribe_request> read_queries(const exchange& request, const own_n
         std::string stream = resolve_stream_name(text, names.host, names.public_url);
         if (!seen.insert(stream).second)
             throw problem{"invalid-parameter", "a stream is named twice"};
-        asked.push_back(read_subscribe_request(std::move(stream), request.query, store::start_kind::live));
+        asked.push_back(
+            read_subscribe_request(std::move(stream), request.query, store::start_kind::live)
+        );
     }
     if (asked.empty() && names_a_start(request.query))
         throw problem{"invalid-parameter", "a start is given, but no stream"};
@@ -56,7 +57,12 @@ std::vector<subscribe_request> read_queries(const exchange& request, const own_n
 }
 
 net::response refuse_upgrade(const net::refusal& fault) {
-    net::response answer = problem{fault.status == 426 ? "upgrade-required" : "invalid-request", fault.status, fault.detail}.to_response();
+    net::response answer =
+        problem{
+            fault.status == 426 ? "upgrade-required" : "invalid-request",
+            fault.status,
+            fault.detail}
+            .to_response();
     if (fault.status == 426) {
         answer.set("Upgrade", "websocket");
         answer.set("Sec-WebSocket-Version", "13");
@@ -71,16 +77,15 @@ boost::asio::awaitable<std::optional<net::response>> answer_replication(exchange
     names.host = request.header("Host").value_or("");
     names.public_url = request.shard.limits.public_url;
     std::vector<subscribe_request> at_once = read_queries(request, names);
-    if (const auto fault = request.connection.why_no_upgrade())
-        co_return refuse_upgrade(*fault);
+    if (const auto fault = request.connection.why_no_upgrade()) co_return refuse_upgrade(*fault);
     services& shard = request.shard;
     const std::string subprotocol = choose_subprotocol(request.request());
     const std::size_t message_bytes_max = shard.limits.payload_bytes_max + message_overhead_max;
     std::unique_ptr<net::websocket_connection> connection =
         co_await request.connection.upgrade(subprotocol, message_bytes_max);
-    if (!connection)
-        co_return std::nullopt;
-    websocket_session session{shard, std::move(connection), std::move(names), subprotocol == "streamld.ld+json"};
+    if (!connection) co_return std::nullopt;
+    websocket_session session{
+        shard, std::move(connection), std::move(names), subprotocol == "streamld.ld+json"};
     co_await session.run(std::move(at_once));
     co_return std::nullopt;
 }

@@ -17,9 +17,9 @@ struct settings {
     std::chrono::milliseconds drain{10'000};              // --drain
     std::size_t subscriptions_per_connection_max = 1000;
     std::size_t publishes_per_connection_max = 256; // Under way at the same time on one WebSocket.
-    std::string public_url;                  // --public-url, without a trailing slash; may be empty.
+    std::string public_url; // --public-url, without a trailing slash; may be empty.
     std::vector<std::string> allowed_origins; // --allow-origin
-    bool is_loopback = true;                 // Bound to loopback: Host is checked (PROTOCOL.md section 9).
+    bool is_loopback = true; // Bound to loopback: Host is checked (PROTOCOL.md section 9).
 };
 
 } // namespace streamld::api

@@ -20,8 +20,7 @@ bool is_number(std::string_view raw) {
 }
 
 bool read_flag(std::string_view name, std::string_view raw) {
-    if (raw != "true" && raw != "false")
-        refuse("invalid-parameter", name, "is true or false");
+    if (raw != "true" && raw != "false") refuse("invalid-parameter", name, "is true or false");
     return raw == "true";
 }
 
@@ -31,7 +30,10 @@ std::string json_content_type(std::string text) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     if (!store::is_json_type(text))
-        throw problem{"unsupported-media-type", "a message carries JSON: contentType is application/json or ends in +json; publish other types over HTTP"};
+        throw problem{
+            "unsupported-media-type",
+            "a message carries JSON: contentType is application/json or ends in +json; publish "
+            "other types over HTTP"};
     return text;
 }
 
@@ -42,11 +44,9 @@ websocket_message::websocket_message(std::string_view text) {
     const store::json_check check = store::check_json(text, store::json_depth_max + 1);
     if (!check)
         throw problem{"invalid-request", std::string{"the message is not JSON: "} + check.fault};
-    if (!check.is_object)
-        throw problem{"invalid-request", "a message is one JSON object"};
+    if (!check.is_object) throw problem{"invalid-request", "a message is one JSON object"};
     auto members = read_members(text);
-    if (!members)
-        throw problem{"invalid-request", "a member's name stands twice, or is no text"};
+    if (!members) throw problem{"invalid-request", "a member's name stands twice, or is no text"};
     members_ = std::move(*members);
     if (const auto ref = find("ref")) {
         if (!is_number(*ref) && !string_value(*ref))
@@ -54,14 +54,14 @@ websocket_message::websocket_message(std::string_view text) {
         ref_json_ = *ref;
     }
     const auto type = find("@type");
-    const std::optional<std::string> name = type ? string_value(*type) : std::string{"SubscriptionRequest"};
+    const std::optional<std::string> name =
+        type ? string_value(*type) : std::string{"SubscriptionRequest"};
     type_ = name.value_or("");
 }
 
 std::optional<std::string_view> websocket_message::find(std::string_view name) const noexcept {
     for (const json_member& one : members_)
-        if (one.name == name)
-            return one.raw;
+        if (one.name == name) return one.raw;
     return std::nullopt;
 }
 
@@ -76,28 +76,26 @@ void websocket_message::allow_only(std::initializer_list<std::string_view> names
 
 std::optional<std::string> websocket_message::optional_text(std::string_view name) const {
     const auto raw = find(name);
-    if (!raw)
-        return std::nullopt;
+    if (!raw) return std::nullopt;
     auto value = string_value(*raw);
-    if (!value)
-        refuse("invalid-parameter", name, "is a string");
+    if (!value) refuse("invalid-parameter", name, "is a string");
     return value;
 }
 
 std::string websocket_message::text(std::string_view name) const {
     auto value = optional_text(name);
-    if (!value)
-        refuse("invalid-parameter", name, "is missing");
+    if (!value) refuse("invalid-parameter", name, "is missing");
     return std::move(*value);
 }
 
 store::offset_t websocket_message::offset(std::string_view name) const {
     const auto raw = find(name);
-    if (!raw)
-        refuse("invalid-parameter", name, "is missing");
+    if (!raw) refuse("invalid-parameter", name, "is missing");
     const auto value = parse_offset(*raw);
     if (!value)
-        refuse("invalid-cursor", name, "is an integer from 0 to 9007199254740991, written as digits");
+        refuse(
+            "invalid-cursor", name, "is an integer from 0 to 9007199254740991, written as digits"
+        );
     return *value;
 }
 
@@ -111,31 +109,35 @@ subscribe_request websocket_message::to_subscribe_request(const own_names& names
     std::vector<std::pair<std::string, std::string>> options;
     for (const std::string_view name : {"after", "last"}) {
         const auto raw = find(name);
-        if (!raw)
-            continue;
+        if (!raw) continue;
         if (!parse_offset(*raw))
-            refuse(name == "after" ? "invalid-cursor" : "invalid-parameter", name, "is an integer from 0 to 9007199254740991, written as digits");
+            refuse(
+                name == "after" ? "invalid-cursor" : "invalid-parameter",
+                name,
+                "is an integer from 0 to 9007199254740991, written as digits"
+            );
         options.emplace_back(name, *raw);
     }
     for (const std::string_view name : {"from", "consumer", "epoch", "key"})
-        if (auto value = optional_text(name))
-            options.emplace_back(name, std::move(*value));
-    return read_subscribe_request(stream(names), parameters{std::move(options)}, store::start_kind::live);
+        if (auto value = optional_text(name)) options.emplace_back(name, std::move(*value));
+    return read_subscribe_request(
+        stream(names), parameters{std::move(options)}, store::start_kind::live
+    );
 }
 
 store::append_request
 websocket_message::to_append_request(const own_names& names, std::size_t payload_bytes_max) const {
     allow_only({"stream", "payload", "key", "isSnapshot", "contentType", "idempotencyKey"});
     const auto payload = find("payload");
-    if (!payload)
-        refuse("invalid-parameter", "payload", "is missing");
+    if (!payload) refuse("invalid-parameter", "payload", "is missing");
     if (payload->size() > payload_bytes_max)
-        throw problem{"payload-too-large", "a payload has at most " + std::to_string(payload_bytes_max) + " bytes"};
+        throw problem{
+            "payload-too-large",
+            "a payload has at most " + std::to_string(payload_bytes_max) + " bytes"};
     store::append_request request;
     request.stream = stream(names);
     store::new_event event{std::string{*payload}, optional_text("key")};
-    if (const auto flag = find("isSnapshot"))
-        event.is_snapshot = read_flag("isSnapshot", *flag);
+    if (const auto flag = find("isSnapshot")) event.is_snapshot = read_flag("isSnapshot", *flag);
     request.events.push_back(std::move(event));
     if (auto type = optional_text("contentType"))
         request.content_type = json_content_type(std::move(*type));

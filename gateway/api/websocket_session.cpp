@@ -13,13 +13,22 @@ namespace streamld::api {
 
 namespace {
 
-enum close_code : std::uint16_t { unsupported_data = 1003, service_restart = 1012, try_again_later = 1013 };
+enum close_code : std::uint16_t {
+    unsupported_data = 1003,
+    service_restart = 1012,
+    try_again_later = 1013
+};
 
 void log_failure(std::string_view name, std::exception_ptr fault) {
     try {
         std::rethrow_exception(std::move(fault));
     } catch (const std::exception& error) {
-        log::write(log::level::error, "api", "a websocket job failed", {{"job", std::string{name}}, {"reason", error.what()}});
+        log::write(
+            log::level::error,
+            "api",
+            "a websocket job failed",
+            {{"job", std::string{name}}, {"reason", error.what()}}
+        );
     }
 }
 
@@ -31,12 +40,12 @@ json_object begin_message(std::string& out, std::string_view type) {
 }
 
 void end_message(json_object& message, std::string_view ref_json) {
-    if (!ref_json.empty())
-        message.raw("ref", ref_json);
+    if (!ref_json.empty()) message.raw("ref", ref_json);
     message.close();
 }
 
-/// Closes are spread so that the clients do not return in one instant: 10 ms for each, within the drain time.
+/// Closes are spread so that the clients do not return in one instant: 10 ms for each, within the
+/// drain time.
 std::chrono::milliseconds drain_delay(const services& shard) {
     thread_local std::minstd_rand random{std::random_device{}()};
     const auto wanted = static_cast<std::int64_t>(shard.shard_probes.connections()) * 10;
@@ -52,7 +61,14 @@ struct websocket_session::reader {
     websocket_sink to;
     subscription from;
 
-    reader(services& shard, net::websocket_connection& connection, opening found, const subscribe_request& asked, std::string ref_json, bool is_jsonld)
+    reader(
+        services& shard,
+        net::websocket_connection& connection,
+        opening found,
+        const subscribe_request& asked,
+        std::string ref_json,
+        bool is_jsonld
+    )
         : to(connection, asked.stream, std::move(ref_json), is_jsonld),
           from(shard.shard_hub, std::move(found.tail), found.after, to, options_of(found, asked)) {}
 
@@ -66,21 +82,24 @@ struct websocket_session::reader {
 };
 
 websocket_session::websocket_session(
-    services& shard, std::unique_ptr<net::websocket_connection> connection, own_names names, bool is_jsonld
+    services& shard,
+    std::unique_ptr<net::websocket_connection> connection,
+    own_names names,
+    bool is_jsonld
 )
-    : shard_(shard), connection_(std::move(connection)), names_(std::move(names)), is_jsonld_(is_jsonld),
-      jobs_(shard.shard_turn, &log_failure), publish_done_(shard.shard_turn),
+    : shard_(shard), connection_(std::move(connection)), names_(std::move(names)),
+      is_jsonld_(is_jsonld), jobs_(shard.shard_turn, &log_failure), publish_done_(shard.shard_turn),
       watch_(shard.shard_watchdog, [this](watchdog::clock::time_point now) { look(now); }) {}
 
 websocket_session::~websocket_session() = default;
 
 boost::asio::awaitable<void> websocket_session::run(std::vector<subscribe_request> at_once) {
+    const std::string no_ref;
     for (subscribe_request& asked : at_once)
-        co_await subscribe(std::move(asked), {});
+        co_await subscribe(std::move(asked), no_ref);
     for (;;) {
         const net::message_state state = co_await connection_->read();
-        if (state == net::message_state::ended)
-            break;
+        if (state == net::message_state::ended) break;
         if (state == net::message_state::binary)
             connection_->start_close(unsupported_data, "messages are text");
         else
@@ -104,8 +123,7 @@ boost::asio::awaitable<void> websocket_session::take_message() {
     } catch (const store::error& refused) {
         fault.emplace(refused);
     }
-    if (fault)
-        send(fault->to_message(ref_json));
+    if (fault) send(fault->to_message(ref_json));
 }
 
 // The message's views point into connection_->message(), which stands until the next read().
@@ -124,8 +142,7 @@ boost::asio::awaitable<void> websocket_session::dispatch(const websocket_message
     } else if (type == "Authenticate") {
         message.allow_only({"token"});
         (void)message.text("token"); // An open server ignores tokens.
-        if (message.ref_json().empty())
-            co_return;
+        if (message.ref_json().empty()) co_return;
         std::string answer;
         json_object object = begin_message(answer, "Authenticated");
         end_message(object, message.ref_json());
@@ -135,14 +152,18 @@ boost::asio::awaitable<void> websocket_session::dispatch(const websocket_message
     }
 }
 
-boost::asio::awaitable<void> websocket_session::subscribe(subscribe_request asked, std::string ref_json) {
+boost::asio::awaitable<void>
+websocket_session::subscribe(subscribe_request asked, std::string ref_json) {
     end_reader(asked.stream, ending::replaced);
     if (readers_.size() >= shard_.limits.subscriptions_per_connection_max)
-        throw problem{"too-many-requests", "this connection has as many subscriptions as it may; unsubscribe first"};
+        throw problem{
+            "too-many-requests",
+            "this connection has as many subscriptions as it may; unsubscribe first"};
     wire_format format;
     format.how = framing::websocket;
     format.is_jsonld = is_jsonld_;
-    opening found = co_await shard_.shard_hub.open(asked.stream, asked.start, asked.epoch, asked.key, format);
+    opening found =
+        co_await shard_.shard_hub.open(asked.stream, asked.start, asked.epoch, asked.key, format);
     if (found.verdict != store::verdict::resolvable) {
         const gap_signal gap{asked.stream, found.verdict, found.bounds};
         shard_.shard_probes.gap_told(reason_of(gap));
@@ -153,13 +174,14 @@ boost::asio::awaitable<void> websocket_session::subscribe(subscribe_request aske
         std::string answer;
         json_object object = begin_message(answer, "Subscribed");
         object.text("stream", asked.stream);
-        if (!found.bounds.epoch.empty())
-            object.text("epoch", found.bounds.epoch);
+        if (!found.bounds.epoch.empty()) object.text("epoch", found.bounds.epoch);
         object.number("after", found.after).number("head", found.bounds.head);
         end_message(object, ref_json);
         send(std::move(answer));
     }
-    auto one = std::make_shared<reader>(shard_, *connection_, std::move(found), asked, std::move(ref_json), is_jsonld_);
+    auto one = std::make_shared<reader>(
+        shard_, *connection_, std::move(found), asked, std::move(ref_json), is_jsonld_
+    );
     readers_[asked.stream] = one;
     jobs_.spawn("websocket reader", read_on(std::move(one)));
 }
@@ -173,8 +195,7 @@ boost::asio::awaitable<void> websocket_session::read_on(std::shared_ptr<reader> 
 
 void websocket_session::end_reader(const std::string& stream, ending why) {
     const auto at = readers_.find(stream);
-    if (at == readers_.end())
-        return;
+    if (at == readers_.end()) return;
     at->second->from.stop(why); // Gives no frame from here on; its coroutine ends by itself.
     readers_.erase(at);
 }
@@ -183,8 +204,7 @@ void websocket_session::unsubscribe(const websocket_message& message) {
     message.allow_only({"stream"});
     const std::string stream = message.stream(names_);
     end_reader(stream, ending::client_left);
-    if (message.ref_json().empty())
-        return;
+    if (message.ref_json().empty()) return;
     std::string answer;
     json_object object = begin_message(answer, "Unsubscribed");
     object.text("stream", stream);
@@ -198,9 +218,9 @@ boost::asio::awaitable<void> websocket_session::save_offset(const websocket_mess
     const std::string consumer = message.text("consumer");
     const store::offset_t offset = message.offset("offset");
     const auto deadline = std::chrono::steady_clock::now() + shard_.limits.store_timeout;
-    const store::save_outcome saved = co_await shard_.engine.save_offset(stream, consumer, offset, deadline);
-    if (message.ref_json().empty())
-        co_return;
+    const store::save_outcome saved =
+        co_await shard_.engine.save_offset(stream, consumer, offset, deadline);
+    if (message.ref_json().empty()) co_return;
     std::string answer;
     json_object object = begin_message(answer, "OffsetSaved");
     object.text("stream", stream).text("consumer", consumer);
@@ -210,7 +230,8 @@ boost::asio::awaitable<void> websocket_session::save_offset(const websocket_mess
 }
 
 boost::asio::awaitable<void> websocket_session::begin_publish(const websocket_message& message) {
-    store::append_request request = message.to_append_request(names_, shard_.limits.payload_bytes_max);
+    store::append_request request =
+        message.to_append_request(names_, shard_.limits.payload_bytes_max);
     std::string ref_json{message.ref_json()};
     while (publishes_under_way_ >= shard_.limits.publishes_per_connection_max)
         co_await publish_done_.wait();
@@ -218,7 +239,8 @@ boost::asio::awaitable<void> websocket_session::begin_publish(const websocket_me
     jobs_.spawn("websocket publish", publish(std::move(request), std::move(ref_json)));
 }
 
-boost::asio::awaitable<void> websocket_session::publish(store::append_request request, std::string ref_json) {
+boost::asio::awaitable<void>
+websocket_session::publish(store::append_request request, std::string ref_json) {
     const std::string stream = request.stream;
     std::optional<problem> fault;
     try {
@@ -227,27 +249,22 @@ boost::asio::awaitable<void> websocket_session::publish(store::append_request re
             std::string answer;
             json_object object = begin_message(answer, "Published");
             object.text("stream", stream).number("sequence", stored.last);
-            if (stored.replayed)
-                object.boolean("replayed", true);
+            if (stored.replayed) object.boolean("replayed", true);
             end_message(object, ref_json);
             send(std::move(answer));
         }
     } catch (const store::error& refused) {
         fault.emplace(refused);
     }
-    if (fault)
-        send(fault->to_message(ref_json));
+    if (fault) send(fault->to_message(ref_json));
     --publishes_under_way_;
     publish_done_.notify();
 }
 
 void websocket_session::look(watchdog::clock::time_point now) {
-    if (!shard_.is_draining.load(std::memory_order_relaxed))
-        return;
-    if (!close_at_)
-        close_at_ = now + drain_delay(shard_);
-    if (now >= *close_at_)
-        connection_->start_close(service_restart, "shutting down");
+    if (!shard_.is_draining.load(std::memory_order_relaxed)) return;
+    if (!close_at_) close_at_ = now + drain_delay(shard_);
+    if (now >= *close_at_) connection_->start_close(service_restart, "shutting down");
 }
 
 /// In the JSON-LD subprotocol every message is a complete document.

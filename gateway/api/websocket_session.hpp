@@ -1,6 +1,7 @@
 #pragma once
-// One client on a WebSocket (PROTOCOL.md section 6): its subscriptions, publishes and answers. Messages are taken in order;
-// publishes run side by side, a bounded number of them. Owned by the coroutine of run(). Single thread.
+// One client on a WebSocket (PROTOCOL.md section 6): its subscriptions, publishes and answers.
+// Messages are taken in order; publishes run side by side, a bounded number of them. Owned by the
+// coroutine of run(). Single thread.
 
 #include "api/exchange.hpp"
 #include "api/websocket_message.hpp"
@@ -22,7 +23,12 @@ namespace streamld::api {
 
 class websocket_session {
 public:
-    websocket_session(services& shard, std::unique_ptr<net::websocket_connection> connection, own_names names, bool is_jsonld);
+    websocket_session(
+        services& shard,
+        std::unique_ptr<net::websocket_connection> connection,
+        own_names names,
+        bool is_jsonld
+    );
     ~websocket_session();
     websocket_session(const websocket_session&) = delete;
     websocket_session& operator=(const websocket_session&) = delete;

@@ -11,8 +11,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -20,6 +18,7 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <sys/resource.h>
 #include <utility>
 #include <vector>
 
@@ -32,13 +31,13 @@ constexpr std::size_t reserved_descriptors = 64; // For the store's files and th
 /// As many descriptors as we may have; how many connections that allows.
 std::size_t raise_descriptor_limit() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return 1024 - reserved_descriptors;
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024 - reserved_descriptors;
     limit.rlim_cur = limit.rlim_max;
     (void)::setrlimit(RLIMIT_NOFILE, &limit);
     (void)::getrlimit(RLIMIT_NOFILE, &limit);
     const std::size_t descriptors = std::min<std::size_t>(limit.rlim_cur, 10'000'000);
-    return descriptors > 2 * reserved_descriptors ? descriptors - reserved_descriptors : std::max<std::size_t>(descriptors / 2, 1);
+    return descriptors > 2 * reserved_descriptors ? descriptors - reserved_descriptors
+                                                  : std::max<std::size_t>(descriptors / 2, 1);
 }
 
 std::string url_of(const boost::asio::ip::tcp::endpoint& at) {
@@ -59,10 +58,13 @@ class gateway {
 public:
     explicit gateway(const config& settings)
         : config_(settings), fanout_(&log_trouble),
-          engine_(store::open_engine(config_.store_url, config_.store, &fanout_)), links_{
-              *engine_, fanout_, is_draining_, [this] { return metrics_text(); },
-              [this](std::string stream) { return count_readers(std::move(stream)); }
-          } {
+          engine_(store::open_engine(config_.store_url, config_.store, &fanout_)),
+          links_{
+              *engine_,
+              fanout_,
+              is_draining_,
+              [this] { return metrics_text(); },
+              [this](std::string stream) { return count_readers(std::move(stream)); }} {
         for (std::size_t i = 0; i < config_.shards; ++i)
             shards_.push_back(std::make_unique<shard>(config_, links_));
     }
@@ -73,7 +75,8 @@ public:
         endpoint_ = net::claim_endpoint(config_.listen);
         for (const auto& one : shards_)
             one->listen(endpoint_, each);
-        const std::string url = config_.api.public_url.empty() ? url_of(endpoint_) : config_.api.public_url;
+        const std::string url =
+            config_.api.public_url.empty() ? url_of(endpoint_) : config_.api.public_url;
         set_jsonld_context_url(url + "/streamld/context.jsonld");
     }
 
@@ -82,12 +85,13 @@ public:
             one->start();
         announce();
         std::exception_ptr fault;
-        boost::asio::co_spawn(loop_, live(), [&fault](std::exception_ptr error) { fault = std::move(error); });
+        boost::asio::co_spawn(loop_, live(), [&fault](std::exception_ptr error) {
+            fault = std::move(error);
+        });
         loop_.run();
         for (const auto& one : shards_)
             one->join();
-        if (fault)
-            std::rethrow_exception(fault);
+        if (fault) std::rethrow_exception(fault);
     }
 
 private:
@@ -95,19 +99,27 @@ private:
         const std::string url = url_of(endpoint_);
         const std::string socket_url = "ws" + url.substr(4);
         std::cout << "listening on " << url << "\n\n"
-                  << "publish:  curl --json '{\"hello\":\"world\"}' " << url << "/streams/demo/events\n"
-                  << "watch:    curl -N -H 'Accept: text/event-stream' '" << url << "/streams/demo/events?after=0'\n"
-                  << "or:       npx --yes wscat -c '" << socket_url << "/replication?stream=demo&after=0'\n"
+                  << "publish:  curl --json '{\"hello\":\"world\"}' " << url
+                  << "/streams/demo/events\n"
+                  << "watch:    curl -N -H 'Accept: text/event-stream' '" << url
+                  << "/streams/demo/events?after=0'\n"
+                  << "or:       npx --yes wscat -c '" << socket_url
+                  << "/replication?stream=demo&after=0'\n"
                   << std::endl;
     }
 
     boost::asio::awaitable<void> live() {
         boost::asio::signal_set signals{loop_, SIGTERM, SIGINT};
         const auto [failed, signal] = co_await signals.async_wait(nothrow);
-        log::write(log::level::info, "app", "draining", {{"signal", std::to_string(signal)}, {"limit_ms", std::to_string(config_.api.drain.count())}});
+        log::write(
+            log::level::info,
+            "app",
+            "draining",
+            {{"signal", std::to_string(signal)},
+             {"limit_ms", std::to_string(config_.api.drain.count())}}
+        );
         signals.async_wait([](const boost::system::error_code& ec, int) {
-            if (!ec)
-                std::_Exit(1); // Asked twice: now.
+            if (!ec) std::_Exit(1); // Asked twice: now.
         });
         is_draining_ = true;
         const auto deadline = std::chrono::steady_clock::now() + config_.api.drain;
@@ -127,7 +139,9 @@ private:
         std::size_t readers = 0;
         for (const auto& one : shards_) {
             boost::asio::awaitable<std::size_t> count = one->count_readers(stream);
-            readers += co_await boost::asio::co_spawn(one->loop(), std::move(count), boost::asio::use_awaitable);
+            readers += co_await boost::asio::co_spawn(
+                one->loop(), std::move(count), boost::asio::use_awaitable
+            );
         }
         co_return readers;
     }
@@ -152,7 +166,9 @@ private:
 } // namespace
 
 int serve(const config& settings) {
-    std::signal(SIGPIPE, SIG_IGN); // A write to a peer that has left is an error value, not a signal.
+    std::signal(
+        SIGPIPE, SIG_IGN
+    ); // A write to a peer that has left is an error value, not a signal.
     log::set_level(settings.log_level);
     const std::size_t allowed = raise_descriptor_limit();
     const std::size_t connections_max =

@@ -5,7 +5,8 @@
 
 namespace streamld::app {
 
-/// Serves until SIGTERM or SIGINT; returns the exit status. A second signal ends the process at once.
+/// Serves until SIGTERM or SIGINT; returns the exit status. A second signal ends the process at
+/// once.
 [[nodiscard]] int serve(const config& settings);
 
 } // namespace streamld::app

@@ -13,9 +13,10 @@ namespace {
 
 constexpr int usage_error = 2;
 
-constexpr std::string_view usage = "usage: streamld serve [options]   run the gateway (streamld serve --help)\n"
-                                   "       streamld check [options]   print the settings that serve would use\n"
-                                   "       streamld version\n";
+constexpr std::string_view usage =
+    "usage: streamld serve [options]   run the gateway (streamld serve --help)\n"
+    "       streamld check [options]   print the settings that serve would use\n"
+    "       streamld version\n";
 
 int report(const config_result& settings) {
     for (const std::string& fault : settings.faults)
@@ -30,10 +31,8 @@ int run_with_settings(std::string_view command, std::span<const char* const> arg
         std::cout << serve_help();
         return EXIT_SUCCESS;
     }
-    if (!settings.faults.empty())
-        return report(settings);
-    if (command == "serve")
-        return serve(settings.value);
+    if (!settings.faults.empty()) return report(settings);
+    if (command == "serve") return serve(settings.value);
     std::cout << describe(settings.value);
     return EXIT_SUCCESS;
 }

@@ -21,7 +21,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t shards_max = 64;
 
-std::size_t default_shards() { return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, shards_max); }
+std::size_t default_shards() {
+    return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, shards_max);
+}
 
 options::options_description descriptions() {
     options::options_description all{"streamld serve"};
@@ -53,14 +55,18 @@ public:
     reader(const options::variables_map& values, std::vector<std::string>& faults)
         : values_(values), faults_(faults) {}
 
-    [[nodiscard]] std::string text(const char* name) const { return values_[name].as<std::string>(); }
+    [[nodiscard]] std::string text(const char* name) const {
+        return values_[name].as<std::string>();
+    }
 
     void number(const char* name, std::size_t least, std::size_t most, std::size_t& out) {
-        if (values_.count(name) == 0)
-            return;
+        if (values_.count(name) == 0) return;
         const auto value = api::parse_offset(text(name));
-        if (!value || static_cast<std::size_t>(*value) < least || static_cast<std::size_t>(*value) > most)
-            fault(name, "is a number from " + std::to_string(least) + " to " + std::to_string(most));
+        if (!value || static_cast<std::size_t>(*value) < least ||
+            static_cast<std::size_t>(*value) > most)
+            fault(
+                name, "is a number from " + std::to_string(least) + " to " + std::to_string(most)
+            );
         else
             out = static_cast<std::size_t>(*value);
     }
@@ -68,26 +74,28 @@ public:
     void duration(const char* name, milliseconds least, milliseconds most, milliseconds& out) {
         const auto value = parse_duration(text(name));
         if (!value || *value < least || *value > most)
-            fault(name, "is a duration such as 500ms, 15s or 2m, from " + std::to_string(least.count()) + "ms to " + std::to_string(most.count()) + "ms");
+            fault(
+                name,
+                "is a duration such as 500ms, 15s or 2m, from " + std::to_string(least.count()) +
+                    "ms to " + std::to_string(most.count()) + "ms"
+            );
         else
             out = *value;
     }
 
-    void fault(const std::string& name, const std::string& must) { faults_.push_back("--" + name + " " + must); }
+    void fault(const std::string& name, const std::string& must) {
+        faults_.push_back("--" + name + " " + must);
+    }
 
 private:
     static std::optional<milliseconds> parse_duration(const std::string& text) {
         const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
         const auto value = api::parse_offset(std::string_view{text}.substr(0, digits));
         const std::string_view unit = std::string_view{text}.substr(digits);
-        if (!value || *value > 1'000'000'000)
-            return std::nullopt;
-        if (unit == "ms")
-            return milliseconds{*value};
-        if (unit == "s")
-            return milliseconds{*value * 1000};
-        if (unit == "m")
-            return milliseconds{*value * 60'000};
+        if (!value || *value > 1'000'000'000) return std::nullopt;
+        if (unit == "ms") return milliseconds{*value};
+        if (unit == "s") return milliseconds{*value * 1000};
+        if (unit == "m") return milliseconds{*value * 60'000};
         return std::nullopt;
     }
 
@@ -97,18 +105,15 @@ private:
 
 std::optional<boost::asio::ip::tcp::endpoint> parse_endpoint(std::string text) {
     const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos)
-        return std::nullopt;
+    if (colon == std::string::npos) return std::nullopt;
     const auto port = api::parse_offset(std::string_view{text}.substr(colon + 1));
     std::string host = text.substr(0, colon);
-    if (host == "localhost")
-        host = "127.0.0.1";
+    if (host == "localhost") host = "127.0.0.1";
     if (host.size() > 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
     boost::system::error_code fault;
     const auto address = boost::asio::ip::make_address(host, fault);
-    if (fault || !port || *port > 65535)
-        return std::nullopt;
+    if (fault || !port || *port > 65535) return std::nullopt;
     return boost::asio::ip::tcp::endpoint{address, static_cast<std::uint16_t>(*port)};
 }
 
@@ -122,7 +127,11 @@ void read_listen(reader& from, bool is_insecure_open, config& to) {
     to.is_insecure_open = is_insecure_open;
     to.api.is_loopback = endpoint->address().is_loopback();
     if (!to.api.is_loopback && !is_insecure_open)
-        from.fault("listen", "beyond loopback would let anyone read and publish; keep it on 127.0.0.1 behind a proxy, or say --insecure-open");
+        from.fault(
+            "listen",
+            "beyond loopback would let anyone read and publish; keep it on 127.0.0.1 behind a "
+            "proxy, or say --insecure-open"
+        );
 }
 
 void read_log_level(reader& from, config& to) {
@@ -140,7 +149,9 @@ void read_log_level(reader& from, config& to) {
 }
 
 void read_urls(reader& from, const options::variables_map& values, config& to) {
-    const auto is_web_url = [](std::string_view url) { return url.starts_with("http://") || url.starts_with("https://"); };
+    const auto is_web_url = [](std::string_view url) {
+        return url.starts_with("http://") || url.starts_with("https://");
+    };
     to.api.public_url = from.text("public-url");
     while (to.api.public_url.ends_with('/'))
         to.api.public_url.pop_back();
@@ -149,7 +160,8 @@ void read_urls(reader& from, const options::variables_map& values, config& to) {
     if (values.count("allow-origin") > 0)
         to.api.allowed_origins = values["allow-origin"].as<std::vector<std::string>>();
     for (const std::string& origin : to.api.allowed_origins)
-        if (origin != "*" && (!is_web_url(origin) || origin.find('/', origin.find("//") + 2) != std::string::npos))
+        if (origin != "*" &&
+            (!is_web_url(origin) || origin.find('/', origin.find("//") + 2) != std::string::npos))
             from.fault("allow-origin", "is an origin such as https://app.example, without a path");
 }
 
@@ -180,10 +192,18 @@ config_result read_config(std::span<const char* const> arguments) {
         const std::vector<std::string> words{arguments.begin(), arguments.end()};
         namespace style = options::command_line_style;
         // Long names only, never guessed from their beginning: a typo is a fault.
-        const int long_names = style::allow_long | style::long_allow_adjacent | style::long_allow_next;
+        const int long_names =
+            style::allow_long | style::long_allow_adjacent | style::long_allow_next;
         const options::options_description known = descriptions();
         options::positional_options_description none;
-        options::store(options::command_line_parser{words}.options(known).positional(none).style(long_names).run(), values);
+        options::store(
+            options::command_line_parser{words}
+                .options(known)
+                .positional(none)
+                .style(long_names)
+                .run(),
+            values
+        );
         options::notify(values);
         result.wants_help = values["help"].as<bool>();
         read_values(values, result);
@@ -201,11 +221,14 @@ std::string serve_help() {
 
 std::string describe(const config& settings) {
     std::ostringstream out;
-    out << "listen = " << settings.listen << "\nstore = " << settings.store_url << "\nshards = " << settings.shards
-        << "\nheartbeat = " << settings.api.heartbeat.count() << "ms\ndrain = " << settings.api.drain.count()
+    out << "listen = " << settings.listen << "\nstore = " << settings.store_url
+        << "\nshards = " << settings.shards << "\nheartbeat = " << settings.api.heartbeat.count()
+        << "ms\ndrain = " << settings.api.drain.count()
         << "ms\npoll-interval = " << settings.store.poll_interval.count()
-        << "ms\nmax-payload = " << settings.api.payload_bytes_max << "\nmax-batch = " << settings.api.batch_events_max
-        << "\nmax-body = " << settings.api.body_bytes_max << "\nmax-connections = " << settings.connections_max
+        << "ms\nmax-payload = " << settings.api.payload_bytes_max
+        << "\nmax-batch = " << settings.api.batch_events_max
+        << "\nmax-body = " << settings.api.body_bytes_max
+        << "\nmax-connections = " << settings.connections_max
         << "\npublic-url = " << settings.api.public_url << "\n";
     for (const std::string& origin : settings.api.allowed_origins)
         out << "allow-origin = " << origin << "\n";

@@ -1,5 +1,6 @@
 #pragma once
-// The settings of `streamld serve`, with defaults, units and limits. Read once at start; all faults are reported together.
+// The settings of `streamld serve`, with defaults, units and limits. Read once at start; all faults
+// are reported together.
 
 #include "api/settings.hpp"
 #include "base/log.hpp"
@@ -17,16 +18,17 @@
 namespace streamld::app {
 
 struct config {
-    boost::asio::ip::tcp::endpoint listen; // --listen 127.0.0.1:8080; port 0: a free one.
+    boost::asio::ip::tcp::endpoint listen;        // --listen 127.0.0.1:8080; port 0: a free one.
     std::string store_url = "sqlite:streamld.db"; // --store
-    std::size_t shards = 1;                       // --shards; one loop on one thread each. Default: one a core.
-    bool is_insecure_open = false;                // --insecure-open: serve beyond loopback without any key.
-    log::level log_level = log::level::info;      // --log-level
+    std::size_t shards = 1;        // --shards; one loop on one thread each. Default: one a core.
+    bool is_insecure_open = false; // --insecure-open: serve beyond loopback without any key.
+    log::level log_level = log::level::info; // --log-level
     api::settings api;
     hub_limits hub;
     net::connection_limits connections;
     store::open_options store;
-    std::size_t connections_max = 0; // --max-connections, all shards together; 0: what the descriptor limit allows.
+    std::size_t connections_max =
+        0; // --max-connections, all shards together; 0: what the descriptor limit allows.
 };
 
 struct config_result {

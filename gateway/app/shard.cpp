@@ -15,7 +15,12 @@ void log_failure(std::string_view name, std::exception_ptr fault) {
     try {
         std::rethrow_exception(std::move(fault));
     } catch (const std::exception& error) {
-        log::write(log::level::error, "app", "a job failed", {{"job", std::string{name}}, {"reason", error.what()}});
+        log::write(
+            log::level::error,
+            "app",
+            "a job failed",
+            {{"job", std::string{name}}, {"reason", error.what()}}
+        );
     }
 }
 
@@ -24,12 +29,22 @@ void log_failure(std::string_view name, std::exception_ptr fault) {
 shard::shard(const config& settings, const shard_links& links)
     : config_(settings), work_(loop_.get_executor()), turn_(loop_), watchdog_(loop_),
       hub_(links.engine, links.all_shards, turn_, probes_, settings.hub),
-      publisher_(links.engine, probes_, settings.api.store_timeout), acceptor_jobs_(turn_, &log_failure),
-      sessions_(turn_, &log_failure),
+      publisher_(links.engine, probes_, settings.api.store_timeout),
+      acceptor_jobs_(turn_, &log_failure), sessions_(turn_, &log_failure),
       services_{
-          links.engine,     hub_,     links.all_shards,  publisher_,         probes_,            turn_,
-          watchdog_,        sessions_, connections_,     config_.api,      links.is_draining,  links.metrics_text, links.subscriptions_of
-      },
+          links.engine,
+          hub_,
+          links.all_shards,
+          publisher_,
+          probes_,
+          turn_,
+          watchdog_,
+          sessions_,
+          connections_,
+          config_.api,
+          links.is_draining,
+          links.metrics_text,
+          links.subscriptions_of},
       connection_context_{turn_, watchdog_, probes_, config_.connections} {
     hub_.join_fanout();
 }
@@ -41,7 +56,9 @@ void shard::listen(const boost::asio::ip::tcp::endpoint& at, std::size_t connect
 }
 
 void shard::start() {
-    net::listener::handler handler = [this](boost::asio::ip::tcp::socket socket) { accepted(std::move(socket)); };
+    net::listener::handler handler = [this](boost::asio::ip::tcp::socket socket) {
+        accepted(std::move(socket));
+    };
     acceptor_jobs_.spawn("listener", listener_->run(std::move(handler)));
     thread_ = std::thread{[this] { loop_.run(); }};
 }
@@ -69,11 +86,12 @@ boost::asio::awaitable<void> shard::finish(std::chrono::steady_clock::time_point
     work_.reset();
 }
 
-boost::asio::awaitable<std::size_t> shard::count_readers(std::string stream) { co_return hub_.readers_of(stream); }
+boost::asio::awaitable<std::size_t> shard::count_readers(std::string stream) {
+    co_return hub_.readers_of(stream);
+}
 
 void shard::join() {
-    if (thread_.joinable())
-        thread_.join();
+    if (thread_.joinable()) thread_.join();
 }
 
 } // namespace streamld::app

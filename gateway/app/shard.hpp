@@ -1,6 +1,7 @@
 #pragma once
-// One core's worth of gateway: a loop on a thread of its own, its listener, its sessions, its hub. Shards share the engine,
-// the fanout and immutable frames, and talk by posting. Built and destroyed by the app; everything else is this thread's.
+// One core's worth of gateway: a loop on a thread of its own, its listener, its sessions, its hub.
+// Shards share the engine, the fanout and immutable frames, and talk by posting. Built and
+// destroyed by the app; everything else is this thread's.
 
 #include "api/exchange.hpp"
 #include "api/open_connections.hpp"
@@ -50,13 +51,16 @@ public:
 
     /// Sessions are asked to leave; the listener stays open to say that the gateway is going.
     void begin_drain();
-    /// Waits for the sessions until the deadline, cancels what is left, ends every job; the loop then runs dry.
+    /// Waits for the sessions until the deadline, cancels what is left, ends every job; the loop
+    /// then runs dry.
     boost::asio::awaitable<void> finish(std::chrono::steady_clock::time_point deadline);
     boost::asio::awaitable<std::size_t> count_readers(std::string stream);
     void join();
 
     [[nodiscard]] boost::asio::io_context& loop() noexcept { return loop_; }
+
     [[nodiscard]] const probes& counters() const noexcept { return probes_; }
+
     [[nodiscard]] hub& shard_hub() noexcept { return hub_; }
 
 private:

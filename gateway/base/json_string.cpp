@@ -11,8 +11,7 @@ void append_json_string(std::string& out, std::string_view text) {
     std::size_t plain = 0; // Start of the run that needs no escape.
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto c = static_cast<unsigned char>(text[i]);
-        if (c >= 0x20 && c != '"' && c != '\\')
-            continue;
+        if (c >= 0x20 && c != '"' && c != '\\') continue;
         out.append(text, plain, i - plain);
         plain = i + 1;
         if (c == '"' || c == '\\') {
@@ -35,8 +34,7 @@ void append_integer(std::string& out, std::int64_t value) {
 }
 
 void json_object::begin(std::string_view name) {
-    if (!is_first_)
-        out_ += ',';
+    if (!is_first_) out_ += ',';
     is_first_ = false;
     append_json_string(out_, name);
     out_ += ':';

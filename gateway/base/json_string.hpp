@@ -7,7 +7,8 @@
 
 namespace streamld {
 
-/// Appends `text` as a JSON string with its quotes; control characters are escaped, everything else is kept.
+/// Appends `text` as a JSON string with its quotes; control characters are escaped, everything else
+/// is kept.
 void append_json_string(std::string& out, std::string_view text);
 
 void append_integer(std::string& out, std::int64_t value);
@@ -16,10 +17,12 @@ void append_integer(std::string& out, std::int64_t value);
 class json_object {
 public:
     explicit json_object(std::string& out) : out_(out) { out_ += '{'; }
+
     json_object& text(std::string_view name, std::string_view value);
     json_object& number(std::string_view name, std::int64_t value);
     json_object& boolean(std::string_view name, bool value);
     json_object& raw(std::string_view name, std::string_view json); // `json` as it stands.
+
     void close() { out_ += '}'; }
 
 private:

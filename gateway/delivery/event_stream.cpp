@@ -16,8 +16,9 @@ std::string form_encoded(std::string_view text) {
     std::string out;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                              c == '-' || c == '_' || c == '.' || c == '*';
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                              (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+                              c == '*';
         if (is_plain) {
             out += c;
         } else if (c == ' ') {
@@ -74,14 +75,15 @@ void event_stream::begin(const net::response& head) {
     connection_.out().flush();
 }
 
-void event_stream::push(std::string_view text) { connection_.out().push_copy(text); }
+void event_stream::push(std::string_view text) {
+    connection_.out().push_copy(text);
+}
 
 void event_stream::append_id(std::string& out) const {
     out += "id: ";
     for (const place& one : places_) {
         if (options_.is_multiple) {
-            if (&one != &places_.front())
-                out += '&';
+            if (&one != &places_.front()) out += '&';
             out += one.encoded;
             out += '=';
         }
@@ -134,16 +136,14 @@ void event_stream::frames(std::size_t index, const frame_slice& slice) {
 }
 
 void event_stream::moved(std::size_t index, offset_t scanned) {
-    if (scanned <= places_[index].cursor)
-        return;
+    if (scanned <= places_[index].cursor) return;
     places_[index].cursor = scanned;
     has_moved_ = true;
 }
 
 void event_stream::look(watchdog::clock::time_point now) {
     net::outbox& way_out = connection_.out();
-    if (!way_out.is_ready() || now - way_out.last_push() < silence_max_)
-        return;
+    if (!way_out.is_ready() || now - way_out.last_push() < silence_max_) return;
     if (!options_.is_filtered || !std::exchange(has_moved_, false)) {
         push(":\n");
         return;
@@ -157,6 +157,8 @@ void event_stream::gap(const gap_signal& signal) {
     push("event: gap\ndata: " + gap_json(signal, {}, options_.is_jsonld) + "\n\n");
 }
 
-void event_stream::ask_to_return() { push(retry_line(1000, 10'000) + "\n"); }
+void event_stream::ask_to_return() {
+    push(retry_line(1000, 10'000) + "\n");
+}
 
 } // namespace streamld

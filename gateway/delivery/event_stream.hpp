@@ -1,7 +1,7 @@
 #pragma once
-// One text/event-stream response: its first block, its ids over one or several streams, heartbeats and its last words.
-// Owned by the coroutine that answers; each of its streams writes through an sse_sink. The end of the connection ends
-// the body (PROTOCOL.md section 5). Single thread.
+// One text/event-stream response: its first block, its ids over one or several streams, heartbeats
+// and its last words. Owned by the coroutine that answers; each of its streams writes through an
+// sse_sink. The end of the connection ends the body (PROTOCOL.md section 5). Single thread.
 
 #include "base/watchdog.hpp"
 #include "hub/gap.hpp"
@@ -26,7 +26,9 @@ struct event_stream_options {
 
 class event_stream {
 public:
-    event_stream(net::http_connection& connection, watchdog& clock, const event_stream_options& options);
+    event_stream(
+        net::http_connection& connection, watchdog& clock, const event_stream_options& options
+    );
     event_stream(const event_stream&) = delete;
     event_stream& operator=(const event_stream&) = delete;
 
@@ -68,15 +70,23 @@ private:
 /// One stream's way into the response.
 class sse_sink final : public sink {
 public:
-    sse_sink(event_stream& response, std::size_t index) noexcept : response_(response), index_(index) {}
+    sse_sink(event_stream& response, std::size_t index) noexcept
+        : response_(response), index_(index) {}
 
     void watch(wakeup& waiting) override { response_.out().watch(waiting); }
+
     void unwatch(wakeup& waiting) noexcept override { response_.out().unwatch(waiting); }
+
     [[nodiscard]] bool is_ready() const noexcept override { return response_.out().is_ready(); }
+
     [[nodiscard]] bool is_gone() const noexcept override { return response_.out().is_closed(); }
+
     void frames(const frame_slice& slice) override { response_.frames(index_, slice); }
+
     void moved(offset_t scanned) override { response_.moved(index_, scanned); }
+
     void caught_up(offset_t) override {}
+
     void gap(const gap_signal& signal) override { response_.gap(signal); }
 
 private:

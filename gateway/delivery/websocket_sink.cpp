@@ -9,13 +9,14 @@ void websocket_sink::frames(const frame_slice& slice) {
 }
 
 void websocket_sink::caught_up(offset_t head) {
-    if (ref_json_.empty())
-        return;
+    if (ref_json_.empty()) return;
     std::string message;
     json_object object{message};
-    if (is_jsonld_)
-        object.text("@context", jsonld_context_url());
-    object.text("@type", "CaughtUp").text("stream", stream_).number("cursor", head).raw("ref", ref_json_);
+    if (is_jsonld_) object.text("@context", jsonld_context_url());
+    object.text("@type", "CaughtUp")
+        .text("stream", stream_)
+        .number("cursor", head)
+        .raw("ref", ref_json_);
     object.close();
     connection_.send_text(message);
 }

@@ -26,7 +26,12 @@ struct encoding_run {
     std::vector<bool> shards;
     block_builder builder;
 
-    encoding_run(std::string_view stream, std::string_view epoch, const wire_format& how, std::vector<bool> who)
+    encoding_run(
+        std::string_view stream,
+        std::string_view epoch,
+        const wire_format& how,
+        std::vector<bool> who
+    )
         : format(how), shards(std::move(who)), builder(stream, epoch, how) {}
 };
 
@@ -36,8 +41,7 @@ store::event_view view_of(const store::store_observer::committed_append& append,
     view.offset = append.first + static_cast<offset_t>(i);
     view.created_at = append.created_at;
     view.payload = event.payload;
-    if (event.key)
-        view.key = *event.key;
+    if (event.key) view.key = *event.key;
     view.content_type = append.content_type;
     view.is_snapshot = event.is_snapshot;
     return view;
@@ -57,12 +61,12 @@ public:
         return runs_.try_emplace(std::string{stream}).first->second;
     }
 
-    void add(const store::store_observer::committed_append& append, std::vector<encoding_run>& runs) {
+    void
+    add(const store::store_observer::committed_append& append, std::vector<encoding_run>& runs) {
         for (encoding_run& run : runs) {
             for (std::size_t i = 0; i < append.events.size(); ++i) {
                 run.builder.add(view_of(append, i));
-                if (run.builder.bytes() >= block_bytes_max)
-                    finish(append.stream, run);
+                if (run.builder.bytes() >= block_bytes_max) finish(append.stream, run);
             }
         }
     }
@@ -76,8 +80,7 @@ public:
 
 private:
     void finish(std::string_view stream, encoding_run& run) {
-        if (run.builder.size() == 0)
-            return;
+        if (run.builder.size() == 0) return;
         const block_ptr block = run.builder.finish(noticed_at_);
         for (std::size_t shard = 0; shard < deliveries_.size(); ++shard)
             if (run.shards[shard])
@@ -106,7 +109,9 @@ void fanout::close() {
 void fanout::follow(std::size_t shard, const std::string& stream, wire_format format) {
     const std::lock_guard lock{mutex_};
     std::vector<followed>& formats = followed_[stream];
-    auto at = std::find_if(formats.begin(), formats.end(), [&](const followed& one) { return one.format == format; });
+    auto at = std::find_if(formats.begin(), formats.end(), [&](const followed& one) {
+        return one.format == format;
+    });
     if (at == formats.end()) {
         formats.push_back({format, std::vector<bool>(shards_.size(), false)});
         at = std::prev(formats.end());
@@ -117,15 +122,14 @@ void fanout::follow(std::size_t shard, const std::string& stream, wire_format fo
 void fanout::forget(std::size_t shard, const std::string& stream, wire_format format) {
     const std::lock_guard lock{mutex_};
     const auto of_stream = followed_.find(stream);
-    if (of_stream == followed_.end())
-        return;
+    if (of_stream == followed_.end()) return;
     std::erase_if(of_stream->second, [&](followed& one) {
-        if (one.format == format)
-            one.shards[shard] = false;
-        return std::none_of(one.shards.begin(), one.shards.end(), [](bool follows) { return follows; });
+        if (one.format == format) one.shards[shard] = false;
+        return std::none_of(one.shards.begin(), one.shards.end(), [](bool follows) {
+            return follows;
+        });
     });
-    if (of_stream->second.empty())
-        followed_.erase(of_stream);
+    if (of_stream->second.empty()) followed_.erase(of_stream);
 }
 
 std::vector<fanout::followed> fanout::followers_of(std::string_view stream) {
@@ -148,25 +152,30 @@ void fanout::committed(std::span<const committed_append> appends) noexcept {
             runs = &encoder.begin(append.stream);
             for (followed& one : followers_of(append.stream))
                 if (one.shards.size() == shards.size())
-                    runs->emplace_back(append.stream, append.epoch, one.format, std::move(one.shards));
+                    runs->emplace_back(
+                        append.stream, append.epoch, one.format, std::move(one.shards)
+                    );
         }
         encoder.add(append, *runs);
     }
     std::vector<std::vector<delivery>> deliveries = encoder.finish_all();
     for (std::size_t i = 0; i < shards.size(); ++i) {
-        if (deliveries[i].empty())
-            continue;
-        boost::asio::post(shards[i]->shard_turn().loop(), [shard = shards[i], blocks = std::move(deliveries[i])] {
-            for (const delivery& one : blocks)
-                shard->take_block(one.stream, one.format, one.block);
-        });
+        if (deliveries[i].empty()) continue;
+        boost::asio::post(
+            shards[i]->shard_turn().loop(),
+            [shard = shards[i], blocks = std::move(deliveries[i])] {
+                for (const delivery& one : blocks)
+                    shard->take_block(one.stream, one.format, one.block);
+            }
+        );
     }
 }
 
 void fanout::grown(std::vector<grown_stream> streams) noexcept {
-    std::erase_if(streams, [this](const grown_stream& one) { return followers_of(one.stream).empty(); });
-    if (streams.empty())
-        return;
+    std::erase_if(streams, [this](const grown_stream& one) {
+        return followers_of(one.stream).empty();
+    });
+    if (streams.empty()) return;
     const auto hints = std::make_shared<const std::vector<grown_stream>>(std::move(streams));
     for (hub* const shard : shards()) {
         boost::asio::post(shard->shard_turn().loop(), [shard, hints] {

@@ -1,7 +1,8 @@
 #pragma once
-// From the store to the shards. Hears every commit, encodes each event once per format that somebody follows, and posts
-// the block to the shards that follow it, in commit order; passes hints on. One per process; called from the store's
-// threads (store_observer) and from the shards (follow, forget).
+// From the store to the shards. Hears every commit, encodes each event once per format that
+// somebody follows, and posts the block to the shards that follow it, in commit order; passes hints
+// on. One per process; called from the store's threads (store_observer) and from the shards
+// (follow, forget).
 
 #include "hub/frame.hpp"
 #include "store/engine.hpp"

@@ -11,7 +11,8 @@ namespace {
 
 std::string context_url;
 
-/// Raw line breaks can only stand between tokens of valid JSON; as spaces they keep a frame on one line.
+/// Raw line breaks can only stand between tokens of valid JSON; as spaces they keep a frame on one
+/// line.
 void append_on_one_line(std::string& out, std::string_view json) {
     const std::size_t begin = out.size();
     out += json;
@@ -26,16 +27,19 @@ std::string_view type_of(const store::event_view& event) {
 
 /// What was published by plain SQL was not checked when it was stored: it must not break a frame.
 bool is_sound_json(const store::event_view& event) {
-    if (!store::is_json_type(type_of(event)))
-        return false;
+    if (!store::is_json_type(type_of(event))) return false;
     return event.is_checked || store::check_json(event.payload, store::json_depth_max);
 }
 
 } // namespace
 
-void set_jsonld_context_url(std::string url) { context_url = std::move(url); }
+void set_jsonld_context_url(std::string url) {
+    context_url = std::move(url);
+}
 
-const std::string& jsonld_context_url() noexcept { return context_url; }
+const std::string& jsonld_context_url() noexcept {
+    return context_url;
+}
 
 std::string_view frame_block::bytes(std::size_t from, std::size_t to) const noexcept {
     const std::size_t begin = from == 0 ? 0 : entries_[from - 1].end;
@@ -52,9 +56,13 @@ block_builder::block_builder(std::string_view stream, std::string_view epoch, wi
     append_json_string(stream_json_, stream);
 }
 
-std::size_t block_builder::bytes() const noexcept { return block_->bytes_.size(); }
+std::size_t block_builder::bytes() const noexcept {
+    return block_->bytes_.size();
+}
 
-std::size_t block_builder::size() const noexcept { return block_->entries_.size(); }
+std::size_t block_builder::size() const noexcept {
+    return block_->entries_.size();
+}
 
 void block_builder::add(const store::event_view& event) {
     std::string& out = block_->bytes_;
@@ -110,7 +118,9 @@ void block_builder::append_frame(std::string& out, const store::event_view& even
     out += '}';
 }
 
-void block_builder::append_envelope(std::string& out, const store::event_view& event, bool is_typed) {
+void block_builder::append_envelope(
+    std::string& out, const store::event_view& event, bool is_typed
+) {
     out += is_typed ? R"({"@type":"EventEnvelope","streamId":)" : R"({"streamId":)";
     out += stream_json_;
     out += R"(,"sequence":)";
@@ -140,11 +150,9 @@ void block_builder::append_payload(std::string& out, const store::event_view& ev
     }
     const bool is_linked_data = type_of(event) == "application/ld+json";
     const bool is_wrapped = format_.is_jsonld && !is_linked_data;
-    if (is_wrapped)
-        out += R"({"@type":"@json","@value":)";
+    if (is_wrapped) out += R"({"@type":"@json","@value":)";
     append_on_one_line(out, event.payload);
-    if (is_wrapped)
-        out += '}';
+    if (is_wrapped) out += '}';
 }
 
 block_ptr block_builder::finish(std::chrono::steady_clock::time_point noticed_at) {
@@ -154,8 +162,7 @@ block_ptr block_builder::finish(std::chrono::steady_clock::time_point noticed_at
     return whole;
 }
 
-std::string
-envelope_json(std::string_view stream, const store::event_view& event, bool is_jsonld) {
+std::string envelope_json(std::string_view stream, const store::event_view& event, bool is_jsonld) {
     wire_format format;
     format.how = framing::item;
     format.is_jsonld = is_jsonld;

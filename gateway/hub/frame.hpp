@@ -1,6 +1,7 @@
 #pragma once
-// Events as bytes ready for the wire: built once per event and format, immutable, shared by every reader on every shard.
-// A block's frames lie one behind the other, so a run of them is one contiguous piece. Any thread.
+// Events as bytes ready for the wire: built once per event and format, immutable, shared by every
+// reader on every shard. A block's frames lie one behind the other, so a run of them is one
+// contiguous piece. Any thread.
 
 #include "store/engine.hpp"
 
@@ -20,13 +21,15 @@ using store::offset_t;
 
 enum class framing : std::uint8_t {
     sse,       // id: and data: lines and the blank line.
-    sse_bare,  // data: line and blank line; the sink writes the id (several streams on one response).
+    sse_bare,  // data: line and blank line; the sink writes the id (several streams on one
+               // response).
     websocket, // RFC 6455 text frame header and the ReplicationFrame.
     line,      // One EventEnvelope and a line feed (NDJSON).
     item,      // One EventEnvelope (the events of a page).
 };
 
-/// How frames are written. Part of a tail's identity: one encoding per stream and format, whoever reads.
+/// How frames are written. Part of a tail's identity: one encoding per stream and format, whoever
+/// reads.
 struct wire_format {
     framing how = framing::websocket;
     bool is_jsonld = false;
@@ -39,24 +42,35 @@ class frame_block {
 public:
     struct entry {
         offset_t sequence = 0;
-        std::uint32_t end = 0; // Where the frame ends in bytes(); it begins where the one before ends.
+        std::uint32_t end =
+            0; // Where the frame ends in bytes(); it begins where the one before ends.
         std::uint32_t key_begin = 0;
         std::uint16_t key_bytes = 0;
     };
 
     [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
     [[nodiscard]] offset_t first() const noexcept { return entries_.front().sequence; }
+
     [[nodiscard]] offset_t last() const noexcept { return entries_.back().sequence; }
+
     [[nodiscard]] offset_t sequence(std::size_t i) const noexcept { return entries_[i].sequence; }
+
     [[nodiscard]] std::string_view key(std::size_t i) const noexcept {
         return std::string_view{keys_}.substr(entries_[i].key_begin, entries_[i].key_bytes);
     }
+
     /// Frames [from, to) as one piece.
     [[nodiscard]] std::string_view bytes(std::size_t from, std::size_t to) const noexcept;
     [[nodiscard]] std::size_t memory() const noexcept;
-    /// When this process committed or noticed the events; the epoch of the clock for pages of history.
-    [[nodiscard]] std::chrono::steady_clock::time_point noticed_at() const noexcept { return noticed_at_; }
+
+    /// When this process committed or noticed the events; the epoch of the clock for pages of
+    /// history.
+    [[nodiscard]] std::chrono::steady_clock::time_point noticed_at() const noexcept {
+        return noticed_at_;
+    }
 
 private:
     friend class block_builder;
@@ -75,11 +89,14 @@ struct frame_slice {
     std::size_t to = 0;
 
     frame_slice() = default;
+
     frame_slice(block_ptr whole, std::size_t begin, std::size_t end)
         : block(std::move(whole)), from(begin), to(end) {}
 
     [[nodiscard]] std::string_view bytes() const noexcept { return block->bytes(from, to); }
+
     [[nodiscard]] std::size_t size() const noexcept { return to - from; }
+
     [[nodiscard]] offset_t last() const noexcept { return block->sequence(to - 1); }
 };
 
@@ -105,11 +122,13 @@ private:
     std::string scratch_; // One WebSocket message, whose length goes first.
 };
 
-/// The absolute URL of the JSON-LD context, for formats with is_jsonld. Set once before any loop runs.
+/// The absolute URL of the JSON-LD context, for formats with is_jsonld. Set once before any loop
+/// runs.
 void set_jsonld_context_url(std::string url);
 [[nodiscard]] const std::string& jsonld_context_url() noexcept;
 
 /// One EventEnvelope as it stands in a page (format `item`).
-[[nodiscard]] std::string envelope_json(std::string_view stream, const store::event_view& event, bool is_jsonld);
+[[nodiscard]] std::string
+envelope_json(std::string_view stream, const store::event_view& event, bool is_jsonld);
 
 } // namespace streamld

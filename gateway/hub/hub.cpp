@@ -19,7 +19,12 @@ void log_failure(std::string_view name, std::exception_ptr fault) {
     try {
         std::rethrow_exception(std::move(fault));
     } catch (const std::exception& error) {
-        log::write(log::level::error, "hub", "a background job failed", {{"job", std::string{name}}, {"reason", error.what()}});
+        log::write(
+            log::level::error,
+            "hub",
+            "a background job failed",
+            {{"job", std::string{name}}, {"reason", error.what()}}
+        );
     }
 }
 
@@ -39,11 +44,12 @@ tail_lease& tail_lease::operator=(tail_lease&& other) noexcept {
     return *this;
 }
 
-tail_lease::~tail_lease() { release(); }
+tail_lease::~tail_lease() {
+    release();
+}
 
 void tail_lease::release() noexcept {
-    if (tail_ && --tail_->leases == 0)
-        hub_->detach(*tail_);
+    if (tail_ && --tail_->leases == 0) hub_->detach(*tail_);
     tail_.reset();
 }
 
@@ -51,9 +57,13 @@ hub::hub(store::engine& log, fanout& group, turn& owner, probes& counters, hub_l
     : engine_(log), fanout_(group), turn_(owner), probes_(counters), limits_(limits),
       jobs_(owner, &log_failure) {}
 
-hub::~hub() { BOOST_ASSERT(tails_.empty()); }
+hub::~hub() {
+    BOOST_ASSERT(tails_.empty());
+}
 
-void hub::join_fanout() { shard_index_ = fanout_.add(*this); }
+void hub::join_fanout() {
+    shard_index_ = fanout_.add(*this);
+}
 
 store::deadline_t hub::read_deadline() const {
     return std::chrono::steady_clock::now() + limits_.read_timeout;
@@ -63,17 +73,16 @@ tail_lease hub::attach(const std::string& stream, wire_format format) {
     std::shared_ptr<stream_tail>& tail = tails_[tail_key{stream, format}];
     if (!tail) {
         tail = std::make_shared<stream_tail>(stream, format);
-        // Before any reading: what commits from now on is posted here, what committed before is in the log.
+        // Before any reading: what commits from now on is posted here, what committed before is in
+        // the log.
         fanout_.follow(shard_index_, stream, format);
-        if (is_draining_)
-            tail->close();
+        if (is_draining_) tail->close();
     }
     return tail_lease{*this, tail};
 }
 
 void hub::detach(stream_tail& tail) noexcept {
-    if (tail.has_blocks())
-        by_age_.erase(tail.by_age);
+    if (tail.has_blocks()) by_age_.erase(tail.by_age);
     tail_bytes_ -= tail.memory();
     probes_.tail_holds(tail_bytes_);
     fanout_.forget(shard_index_, tail.stream(), tail.format());
@@ -81,7 +90,11 @@ void hub::detach(stream_tail& tail) noexcept {
 }
 
 boost::asio::awaitable<opening> hub::open(
-    std::string stream, store::start_point start, std::string epoch, std::string key, wire_format format
+    std::string stream,
+    store::start_point start,
+    std::string epoch,
+    std::string key,
+    wire_format format
 ) {
     opening found;
     found.tail = attach(stream, format);
@@ -92,17 +105,16 @@ boost::asio::awaitable<opening> hub::open(
         found.bounds = known_bounds(tail);
         found.verdict = store::judge(found.after, epoch, found.bounds);
         // What this process knows may be old: only a yes is taken from memory.
-        if (found.bounds.exists && found.verdict == store::verdict::resolvable)
-            co_return found;
+        if (found.bounds.exists && found.verdict == store::verdict::resolvable) co_return found;
     }
     if (start.kind == start_kind::after || start.kind == start_kind::live) {
         found.bounds = co_await fresh_bounds(stream);
-        if (start.kind == start_kind::live)
-            found.after = found.bounds.head;
+        if (start.kind == start_kind::live) found.after = found.bounds.head;
     } else {
         probes_.store_read();
-        store::position place =
-            co_await engine_.locate(std::move(stream), std::move(start), std::move(key), read_deadline());
+        store::position place = co_await engine_.locate(
+            std::move(stream), std::move(start), std::move(key), read_deadline()
+        );
         found.bounds = std::move(place.info.bounds);
         found.after = place.after;
     }
@@ -114,8 +126,7 @@ boost::asio::awaitable<opening> hub::open(
 /// The newest frames may be ahead of the last reading of the bounds.
 store::stream_bounds hub::known_bounds(const stream_tail& tail) {
     store::stream_bounds known = tail.bounds;
-    if (known.exists)
-        known.head = std::max(known.head, tail.view().last);
+    if (known.exists) known.head = std::max(known.head, tail.view().last);
     return known;
 }
 
@@ -129,8 +140,7 @@ void hub::learn(stream_tail& tail, const store::stream_bounds& bounds) {
     } else {
         tail.bounds = bounds;
     }
-    if (tail.place(bounds.head) == tail_change::hole)
-        hint(tail, bounds.head);
+    if (tail.place(bounds.head) == tail_change::hole) hint(tail, bounds.head);
 }
 
 void hub::hint(stream_tail& tail, offset_t head) {
@@ -143,41 +153,45 @@ void hub::hint(stream_tail& tail, offset_t head) {
 
 void hub::take_block(const std::string& stream, wire_format format, const block_ptr& block) {
     const auto at = tails_.find(tail_key{stream, format});
-    if (at == tails_.end())
-        return;
+    if (at == tails_.end()) return;
     stream_tail& tail = *at->second;
     switch (add_to_tail(tail, block)) {
-    case tail_change::extended: tail.notify_all(); break;
-    case tail_change::hole: hint(tail, block->last()); break;
-    case tail_change::known: break;
+    case tail_change::extended:
+        tail.notify_all();
+        break;
+    case tail_change::hole:
+        hint(tail, block->last());
+        break;
+    case tail_change::known:
+        break;
     }
 }
 
 void hub::take_hint(const std::string& stream, offset_t head) {
     for (auto at = tails_.lower_bound(tail_key{stream, wire_format{framing::sse, false, false}});
-         at != tails_.end() && at->first.stream == stream; ++at) {
+         at != tails_.end() && at->first.stream == stream;
+         ++at) {
         stream_tail& tail = *at->second;
-        if (!tail.view().is_placed || head > tail.view().last)
-            hint(tail, head);
+        if (!tail.view().is_placed || head > tail.view().last) hint(tail, head);
     }
 }
 
 void hub::look_at_all() {
     for (const auto& [key, tail] : tails_)
-        hint(*tail, tail->view().last + 1); // One more than known: the follower reads and finds out.
+        hint(
+            *tail, tail->view().last + 1
+        ); // One more than known: the follower reads and finds out.
 }
 
 void hub::take_horizon(const std::string& stream, offset_t horizon) {
     for (const auto& [key, tail] : tails_)
-        if (key.stream == stream)
-            tail->bounds.horizon = std::max(tail->bounds.horizon, horizon);
+        if (key.stream == stream) tail->bounds.horizon = std::max(tail->bounds.horizon, horizon);
 }
 
 std::size_t hub::readers_of(const std::string& stream) const {
     std::size_t readers = 0;
     for (const auto& [key, tail] : tails_)
-        if (key.stream == stream)
-            readers += tail->waiter_count();
+        if (key.stream == stream) readers += tail->waiter_count();
     return readers;
 }
 
@@ -185,12 +199,12 @@ tail_change hub::add_to_tail(stream_tail& tail, const block_ptr& block) {
     const std::size_t before = tail.memory();
     const bool had_blocks = tail.has_blocks();
     const tail_change change = tail.extend(block);
-    if (change == tail_change::extended)
-        account(tail, before, had_blocks);
+    if (change == tail_change::extended) account(tail, before, had_blocks);
     return change;
 }
 
-/// A tail that grew goes to the end of by_age_; over the limit the tail that grew longest ago loses its oldest block.
+/// A tail that grew goes to the end of by_age_; over the limit the tail that grew longest ago loses
+/// its oldest block.
 void hub::account(stream_tail& tail, std::size_t memory_before, bool had_blocks) {
     tail_bytes_ = tail_bytes_ + tail.memory() - memory_before;
     if (had_blocks)
@@ -200,25 +214,24 @@ void hub::account(stream_tail& tail, std::size_t memory_before, bool had_blocks)
     while (tail_bytes_ > limits_.tail_bytes_max && !by_age_.empty()) {
         stream_tail& oldest = *by_age_.front();
         tail_bytes_ -= oldest.drop_oldest();
-        if (!oldest.has_blocks())
-            by_age_.pop_front();
+        if (!oldest.has_blocks()) by_age_.pop_front();
     }
     probes_.tail_holds(tail_bytes_);
 }
 
-/// Reads what the tail lacks, until it is level with the last hint. One per tail at a time; outlives the tail's leases
-/// by at most one read.
+/// Reads what the tail lacks, until it is level with the last hint. One per tail at a time;
+/// outlives the tail's leases by at most one read.
 boost::asio::awaitable<void> hub::follow(std::shared_ptr<stream_tail> tail) {
     auto backoff = std::chrono::milliseconds{50};
     while (tail->leases > 0 && tail->hinted_head > tail->view().last && !is_closing_) {
         bool is_failed = false;
         try {
             const bool has_grown = co_await follow_once(tail);
-            if (!has_grown)
-                break;
+            if (!has_grown) break;
             backoff = std::chrono::milliseconds{50};
         } catch (const store::error&) {
-            is_failed = true; // The store's trouble is logged by its observer; readers keep their places meanwhile.
+            is_failed = true; // The store's trouble is logged by its observer; readers keep their
+                              // places meanwhile.
         }
         if (is_failed) {
             co_await pause(backoff);
@@ -235,8 +248,7 @@ boost::asio::awaitable<bool> hub::follow_once(std::shared_ptr<stream_tail> tail)
     request.stream = tail->stream();
     request.after = last;
     const auto page = co_await read_page(tail, std::move(request));
-    if (tail->leases == 0)
-        co_return false;
+    if (tail->leases == 0) co_return false;
     learn(*tail, page->bounds);
     if (page->bounds.horizon > tail->view().last) {
         // Trimmed past our end: the readers that stand there are told by their own page.
@@ -244,17 +256,16 @@ boost::asio::awaitable<bool> hub::follow_once(std::shared_ptr<stream_tail> tail)
     } else if (page->block) {
         add_to_tail(*tail, page->block);
     } else {
-        tail->hinted_head = tail->view().last; // The hint was of another log's life, or already taken.
+        tail->hinted_head =
+            tail->view().last; // The hint was of another log's life, or already taken.
     }
     const bool has_grown = tail->view().last > last;
-    if (has_grown)
-        tail->notify_all();
+    if (has_grown) tail->notify_all();
     co_return has_grown;
 }
 
 void hub::restart(stream_tail& tail, const store::stream_bounds& bounds) {
-    if (tail.has_blocks())
-        by_age_.erase(tail.by_age);
+    if (tail.has_blocks()) by_age_.erase(tail.by_age);
     tail_bytes_ -= tail.memory();
     tail.restart(std::max(bounds.horizon, tail.view().last));
     tail.bounds = bounds;
@@ -264,7 +275,9 @@ boost::asio::awaitable<void> hub::pause(std::chrono::milliseconds time) {
     boost::asio::steady_timer timer{turn_.loop(), time};
     pauses_.push_back(&timer);
     const auto at = std::prev(pauses_.end());
-    BOOST_SCOPE_EXIT_ALL(this, at) { pauses_.erase(at); };
+    BOOST_SCOPE_EXIT_ALL(this, at) {
+        pauses_.erase(at);
+    };
     co_await timer.async_wait(nothrow);
 }
 

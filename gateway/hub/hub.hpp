@@ -1,6 +1,7 @@
 #pragma once
-// One shard's view of the logs: its tails, who follows them, and every read of the store on behalf of readers. Identical
-// reads under way at the same time are one read (single flight). Single thread; owned by the shard.
+// One shard's view of the logs: its tails, who follows them, and every read of the store on behalf
+// of readers. Identical reads under way at the same time are one read (single flight). Single
+// thread; owned by the shard.
 
 #include "base/nursery.hpp"
 #include "hub/frame.hpp"
@@ -44,7 +45,9 @@ public:
     ~tail_lease();
 
     [[nodiscard]] stream_tail& operator*() const noexcept { return *tail_; }
+
     [[nodiscard]] stream_tail* operator->() const noexcept { return tail_.get(); }
+
     [[nodiscard]] explicit operator bool() const noexcept { return tail_ != nullptr; }
 
 private:
@@ -78,19 +81,26 @@ public:
     /// Makes this shard known to the fanout; before any traffic, in the order of the shards.
     void join_fanout();
 
-    /// Attaches a tail, finds the position and judges it: by what this shard knows where that says yes, else by the
-    /// store. Throws store::error (unavailable, busy, ...).
-    boost::asio::awaitable<opening>
-    open(std::string stream, store::start_point start, std::string epoch, std::string key, wire_format format);
+    /// Attaches a tail, finds the position and judges it: by what this shard knows where that says
+    /// yes, else by the store. Throws store::error (unavailable, busy, ...).
+    boost::asio::awaitable<opening> open(
+        std::string stream,
+        store::start_point start,
+        std::string epoch,
+        std::string key,
+        wire_format format
+    );
 
-    /// A page of frames after `after`, shared with whoever reads the same at the same time. Throws store::error.
+    /// A page of frames after `after`, shared with whoever reads the same at the same time. Throws
+    /// store::error.
     boost::asio::awaitable<std::shared_ptr<const frame_page>>
     catch_up(stream_tail& tail, offset_t after, offset_t through, std::string key);
 
     /// What this shard knows of a tail's log at this moment.
     [[nodiscard]] static store::stream_bounds known_bounds(const stream_tail& tail);
 
-    /// How many subscriptions follow a stream on this shard (any thread may not ask: this shard only).
+    /// How many subscriptions follow a stream on this shard (any thread may not ask: this shard
+    /// only).
     [[nodiscard]] std::size_t readers_of(const std::string& stream) const;
 
     /// What fanout posts here.
@@ -105,29 +115,37 @@ public:
     boost::asio::awaitable<void> close();
 
     [[nodiscard]] const hub_limits& limits() const noexcept { return limits_; }
+
     [[nodiscard]] turn& shard_turn() noexcept { return turn_; }
+
     [[nodiscard]] probes& shard_probes() noexcept { return probes_; }
+
     [[nodiscard]] bool is_draining() const noexcept { return is_draining_; }
 
 private:
     friend class tail_lease;
+
     struct tail_key {
         std::string stream;
         wire_format format;
         friend auto operator<=>(const tail_key&, const tail_key&) = default;
     };
+
     struct page_key {
         tail_key tail;
         offset_t after = 0;
         offset_t through = 0;
         std::string key;
+
         page_key(tail_key of, offset_t from, offset_t to, std::string only)
             : tail(std::move(of)), after(from), through(to), key(std::move(only)) {}
+
         friend auto operator<=>(const page_key&, const page_key&) = default;
     };
     struct shared_reading;
     struct bounds_reading;
     struct page_reading;
+
     struct bounds_queue {
         std::shared_ptr<bounds_reading> next; // Whoever asks joins this one; it has not begun.
         bool is_served = false;

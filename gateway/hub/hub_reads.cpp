@@ -34,18 +34,19 @@ struct hub::page_reading : shared_reading {
 boost::asio::awaitable<void> hub::finished(std::shared_ptr<shared_reading> reading) {
     wakeup done{turn_};
     reading->waiting.push_back(&done);
-    BOOST_SCOPE_EXIT_ALL(&reading, &done) { std::erase(reading->waiting, &done); };
+    BOOST_SCOPE_EXIT_ALL(&reading, &done) {
+        std::erase(reading->waiting, &done);
+    };
     while (!reading->is_done)
         co_await done.wait();
-    if (reading->fault)
-        std::rethrow_exception(reading->fault);
+    if (reading->fault) std::rethrow_exception(reading->fault);
 }
 
-/// A reading that began before the caller asked may be too old to tell it "ahead": every caller joins the next one.
+/// A reading that began before the caller asked may be too old to tell it "ahead": every caller
+/// joins the next one.
 boost::asio::awaitable<store::stream_bounds> hub::fresh_bounds(std::string stream) {
     bounds_queue& queue = bounds_queues_[stream];
-    if (!queue.next)
-        queue.next = std::make_shared<bounds_reading>();
+    if (!queue.next) queue.next = std::make_shared<bounds_reading>();
     const std::shared_ptr<bounds_reading> mine = queue.next;
     if (!queue.is_served) {
         queue.is_served = true;
@@ -59,11 +60,13 @@ boost::asio::awaitable<void> hub::serve_bounds(std::string stream) {
     while (const std::shared_ptr<bounds_reading> reading = std::move(bounds_queues_[stream].next)) {
         try {
             co_await take_read_seat();
-            BOOST_SCOPE_EXIT_ALL(this) { leave_read_seat(); };
+            BOOST_SCOPE_EXIT_ALL(this) {
+                leave_read_seat();
+            };
             probes_.store_read();
-            const std::optional<store::stream_info> info = co_await engine_.info(stream, read_deadline());
-            if (info)
-                reading->bounds = info->bounds;
+            const std::optional<store::stream_info> info =
+                co_await engine_.info(stream, read_deadline());
+            if (info) reading->bounds = info->bounds;
         } catch (...) {
             reading->fault = std::current_exception();
         }
@@ -100,8 +103,7 @@ boost::asio::awaitable<void> hub::fly(page_key identity, std::shared_ptr<stream_
     const std::shared_ptr<page_reading> reading = page_readings_.at(identity);
     try {
         reading->page = co_await read_page(tail, reading->request);
-        if (tail->leases > 0)
-            keep_page(*tail, *reading->page, reading->request);
+        if (tail->leases > 0) keep_page(*tail, *reading->page, reading->request);
     } catch (...) {
         reading->fault = std::current_exception();
     }
@@ -109,15 +111,14 @@ boost::asio::awaitable<void> hub::fly(page_key identity, std::shared_ptr<stream_
     reading->finish();
 }
 
-/// History that touches the tail becomes part of it: the next readers at about that place find it in memory.
+/// History that touches the tail becomes part of it: the next readers at about that place find it
+/// in memory.
 void hub::keep_page(stream_tail& tail, const frame_page& page, const store::read_request& request) {
     learn(tail, page.bounds);
-    if (!page.block || !request.key.empty() || page.bounds.epoch != tail.bounds.epoch)
-        return;
+    if (!page.block || !request.key.empty() || page.bounds.epoch != tail.bounds.epoch) return;
     const std::size_t before = tail.memory();
     const bool had_blocks = tail.has_blocks();
-    if (tail_bytes_ + page.block->memory() > limits_.tail_bytes_max)
-        return;
+    if (tail_bytes_ + page.block->memory() > limits_.tail_bytes_max) return;
     if (tail.prepend(page.block))
         account(tail, before, had_blocks);
     else if (add_to_tail(tail, page.block) == tail_change::extended)
@@ -127,7 +128,9 @@ void hub::keep_page(stream_tail& tail, const frame_page& page, const store::read
 boost::asio::awaitable<std::shared_ptr<const frame_page>>
 hub::read_page(std::shared_ptr<stream_tail> tail, store::read_request request) {
     co_await take_read_seat();
-    BOOST_SCOPE_EXIT_ALL(this) { leave_read_seat(); };
+    BOOST_SCOPE_EXIT_ALL(this) {
+        leave_read_seat();
+    };
     request.events_max = limits_.page_events_max;
     request.bytes_max = limits_.page_bytes_max;
     probes_.store_read();

@@ -1,6 +1,7 @@
 #pragma once
-// How one transport takes what a subscription has to say. Nothing here waits: a sink queues into its connection's
-// outbox and says when it is ready for more. Implemented in delivery/. Single thread.
+// How one transport takes what a subscription has to say. Nothing here waits: a sink queues into
+// its connection's outbox and says when it is ready for more. Implemented in delivery/. Single
+// thread.
 
 #include "base/wakeup.hpp"
 #include "hub/frame.hpp"
@@ -12,7 +13,8 @@ class sink {
 public:
     virtual ~sink() = default;
 
-    /// `waiting` is notified when the sink becomes ready again or is gone; once per subscription, for its life.
+    /// `waiting` is notified when the sink becomes ready again or is gone; once per subscription,
+    /// for its life.
     virtual void watch(wakeup& waiting) = 0;
     virtual void unwatch(wakeup& waiting) noexcept = 0;
 
@@ -20,6 +22,7 @@ public:
     [[nodiscard]] virtual bool is_ready() const noexcept = 0;
     /// The peer left or is stuck; nothing reaches it any more.
     [[nodiscard]] virtual bool is_gone() const noexcept = 0;
+
     /// False once the answer is complete (a long-poll that has its page).
     [[nodiscard]] virtual bool wants_more() const noexcept { return true; }
 

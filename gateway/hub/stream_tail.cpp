@@ -6,7 +6,9 @@
 
 namespace streamld {
 
-stream_tail::~stream_tail() { BOOST_ASSERT(waiters_.empty()); }
+stream_tail::~stream_tail() {
+    BOOST_ASSERT(waiters_.empty());
+}
 
 tail_change stream_tail::place(offset_t head) {
     if (!is_placed_) {
@@ -22,10 +24,8 @@ tail_change stream_tail::extend(block_ptr block) {
         is_placed_ = true;
         last_ = block->first() - 1;
     }
-    if (block->last() <= last_)
-        return tail_change::known;
-    if (block->first() != last_ + 1)
-        return tail_change::hole;
+    if (block->last() <= last_) return tail_change::known;
+    if (block->first() != last_ + 1) return tail_change::hole;
     last_ = block->last();
     memory_ += block->memory();
     blocks_.push_back(std::move(block));
@@ -33,8 +33,7 @@ tail_change stream_tail::extend(block_ptr block) {
 }
 
 bool stream_tail::prepend(block_ptr block) {
-    if (!is_placed_ || block->last() + 1 != view().first)
-        return false;
+    if (!is_placed_ || block->last() + 1 != view().first) return false;
     memory_ += block->memory();
     blocks_.push_front(std::move(block));
     return true;
@@ -68,19 +67,22 @@ std::pair<const block_ptr*, std::size_t> stream_tail::find(offset_t sequence) co
     if (blocks_.back()->first() <= sequence)
         return {&blocks_.back(), static_cast<std::size_t>(sequence - blocks_.back()->first())};
     const auto behind = std::upper_bound(
-        blocks_.begin(), blocks_.end(), sequence,
+        blocks_.begin(),
+        blocks_.end(),
+        sequence,
         [](offset_t wanted, const block_ptr& block) { return wanted < block->first(); }
     );
     const block_ptr& block = *std::prev(behind);
     return {&block, static_cast<std::size_t>(sequence - block->first())};
 }
 
-void stream_tail::add_waiter(wakeup& waiting) { waiters_.push_back(&waiting); }
+void stream_tail::add_waiter(wakeup& waiting) {
+    waiters_.push_back(&waiting);
+}
 
 void stream_tail::remove_waiter(wakeup& waiting) noexcept {
     const auto at = std::find(waiters_.begin(), waiters_.end(), &waiting);
-    if (at == waiters_.end())
-        return;
+    if (at == waiters_.end()) return;
     *at = waiters_.back();
     waiters_.pop_back();
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The newest frames of one stream in one format on one shard. Takes only what is contiguous; anything else is a hint that
-// the store must be read. Bounded by the hub's total of bytes. Single thread.
+// The newest frames of one stream in one format on one shard. Takes only what is contiguous;
+// anything else is a hint that the store must be read. Bounded by the hub's total of bytes. Single
+// thread.
 
 #include "base/wakeup.hpp"
 #include "hub/cursor.hpp"
@@ -10,8 +11,8 @@
 #include <cstddef>
 #include <deque>
 #include <list>
-#include <utility>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace streamld {
@@ -24,15 +25,19 @@ enum class tail_change {
 
 class stream_tail {
 public:
-    stream_tail(std::string stream, wire_format format) : stream_(std::move(stream)), format_(format) {}
+    stream_tail(std::string stream, wire_format format)
+        : stream_(std::move(stream)), format_(format) {}
+
     ~stream_tail(); // Nobody follows it any more.
     stream_tail(const stream_tail&) = delete;
     stream_tail& operator=(const stream_tail&) = delete;
 
     [[nodiscard]] const std::string& stream() const noexcept { return stream_; }
+
     [[nodiscard]] wire_format format() const noexcept { return format_; }
 
-    /// Says where the end is, as the store knows it. A placed tail only hears of a head it has not reached (`hole`).
+    /// Says where the end is, as the store knows it. A placed tail only hears of a head it has not
+    /// reached (`hole`).
     tail_change place(offset_t head);
 
     /// Adds at the end. An unplaced tail begins with this block.
@@ -45,15 +50,20 @@ public:
     std::size_t drop_oldest();
 
     [[nodiscard]] tail_view view() const noexcept;
+
     [[nodiscard]] bool has_blocks() const noexcept { return !blocks_.empty(); }
+
     [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
 
     /// The block that holds `sequence` (which must lie in first..last), and where in it.
     [[nodiscard]] std::pair<const block_ptr*, std::size_t> find(offset_t sequence) const noexcept;
     void add_waiter(wakeup& waiting);
     void remove_waiter(wakeup& waiting) noexcept;
+
     [[nodiscard]] bool has_waiters() const noexcept { return !waiters_.empty(); }
+
     [[nodiscard]] std::size_t waiter_count() const noexcept { return waiters_.size(); }
+
     void notify_all() noexcept;
 
     void close() noexcept; // Cursors send what is left, then finish.
@@ -66,7 +76,8 @@ public:
     offset_t hinted_head = 0;
     bool is_following = false;
     std::size_t leases = 0;
-    std::list<stream_tail*>::iterator by_age; // Its place among the tails that hold frames; valid while it has blocks.
+    std::list<stream_tail*>::iterator
+        by_age; // Its place among the tails that hold frames; valid while it has blocks.
 
 private:
     std::string stream_;

@@ -18,11 +18,12 @@ subscription::~subscription() {
     tail_->remove_waiter(wakeup_);
 }
 
-store::stream_bounds subscription::bounds() const { return hub::known_bounds(*tail_); }
+store::stream_bounds subscription::bounds() const {
+    return hub::known_bounds(*tail_);
+}
 
 void subscription::stop(ending why) noexcept {
-    if (!stopped_)
-        stopped_ = why;
+    if (!stopped_) stopped_ = why;
     wakeup_.notify();
 }
 
@@ -33,26 +34,25 @@ boost::asio::awaitable<ending> subscription::run() {
     co_return why;
 }
 
-// Invariant: everything up to cursor_ was given to the sink (or left out by the key), nothing beyond it was. Each round
-// looks anew at what other coroutines may have changed meanwhile: the tail, the sink, stopped_.
+// Invariant: everything up to cursor_ was given to the sink (or left out by the key), nothing
+// beyond it was. Each round looks anew at what other coroutines may have changed meanwhile: the
+// tail, the sink, stopped_.
 boost::asio::awaitable<ending> subscription::loop() {
     for (;;) {
-        if (stopped_)
-            co_return *stopped_;
-        if (sink_.is_gone())
-            co_return ending::client_left;
-        if (!sink_.wants_more())
-            co_return ending::finished;
+        if (stopped_) co_return *stopped_;
+        if (sink_.is_gone()) co_return ending::client_left;
+        if (!sink_.wants_more()) co_return ending::finished;
         if (!sink_.is_ready()) {
             co_await wakeup_.wait();
             continue;
         }
         switch (cursor_.next(tail_->view())) {
-        case step::send_frames: send_from_tail(); break;
+        case step::send_frames:
+            send_from_tail();
+            break;
         case step::read_page: {
             const std::optional<ending> ended = co_await take_page();
-            if (ended)
-                co_return *ended;
+            if (ended) co_return *ended;
             break;
         }
         case step::wait_for_more:
@@ -83,7 +83,9 @@ void subscription::give(const block_ptr& block, std::size_t from) {
     while (to > from && block->sequence(to - 1) > cursor_.through())
         --to;
     std::size_t given = 0;
-    const auto passes = [&](std::size_t i) { return options_.key.empty() || block->key(i) == options_.key; };
+    const auto passes = [&](std::size_t i) {
+        return options_.key.empty() || block->key(i) == options_.key;
+    };
     for (std::size_t begin = from; begin < to;) {
         if (!passes(begin)) {
             ++begin;
@@ -96,8 +98,7 @@ void subscription::give(const block_ptr& block, std::size_t from) {
         given += end - begin;
         begin = end;
     }
-    if (to > from)
-        cursor_.advance(block->sequence(to - 1));
+    if (to > from) cursor_.advance(block->sequence(to - 1));
     sink_.moved(cursor_.position());
     hub_.shard_probes().delivered(options_.by, given);
 }
@@ -110,20 +111,16 @@ boost::asio::awaitable<std::optional<ending>> subscription::take_page() {
         // Not logged here: the store's trouble is, once; the reader is told to come back.
         co_return ending::store_failed;
     }
-    if (stopped_ || sink_.is_gone())
-        co_return std::nullopt;
-    if (const auto lost = lost_in(*page))
-        co_return tell_gap(*lost, page->bounds);
-    if (page->block)
-        give(page->block, 0);
+    if (stopped_ || sink_.is_gone()) co_return std::nullopt;
+    if (const auto lost = lost_in(*page)) co_return tell_gap(*lost, page->bounds);
+    if (page->block) give(page->block, 0);
     cursor_.advance(page->scanned);
     sink_.moved(cursor_.position());
     co_return std::nullopt;
 }
 
 std::optional<store::verdict> subscription::lost_in(const frame_page& page) const {
-    if (options_.is_read)
-        return std::nullopt;
+    if (options_.is_read) return std::nullopt;
     const store::verdict now = store::judge(cursor_.position(), options_.epoch, page.bounds);
     return now == store::verdict::resolvable ? std::nullopt : std::optional{now};
 }

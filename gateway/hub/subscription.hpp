@@ -1,7 +1,7 @@
 #pragma once
-// The only delivery loop: a cursor, a tail, a sink. Replay and live are one loop, so there is no hand-over. A slow reader
-// stays behind is_ready(); when it comes back the tail may have moved on and the next step reads the store. Owned by the
-// coroutine that runs it; single thread.
+// The only delivery loop: a cursor, a tail, a sink. Replay and live are one loop, so there is no
+// hand-over. A slow reader stays behind is_ready(); when it comes back the tail may have moved on
+// and the next step reads the store. Owned by the coroutine that runs it; single thread.
 
 #include "hub/cursor.hpp"
 #include "hub/hub.hpp"
@@ -16,28 +16,34 @@
 namespace streamld {
 
 struct subscription_options {
-    std::string key;                 // Empty: every event.
-    std::string epoch;               // What the reader holds the stream to; filled by the opening where it names none.
+    std::string key; // Empty: every event.
+    std::string
+        epoch; // What the reader holds the stream to; filled by the opening where it names none.
     offset_t through = store::offset_max; // Ends (finished) once everything up to here was given.
-    bool is_read = false;            // A range, not a subscription: what was trimmed is left out without a signal.
+    bool is_read =
+        false; // A range, not a subscription: what was trimmed is left out without a signal.
     transport by = transport::websocket;
 };
 
 class subscription {
 public:
     /// `lease` is the tail that hub::open() attached; `after` the judged cursor.
-    subscription(hub& owner, tail_lease lease, offset_t after, sink& to, subscription_options options);
+    subscription(
+        hub& owner, tail_lease lease, offset_t after, sink& to, subscription_options options
+    );
     ~subscription();
     subscription(const subscription&) = delete;
     subscription& operator=(const subscription&) = delete;
 
-    /// Delivers until something ends it; returns why. A gap was told to the sink. Counts itself in the probes.
+    /// Delivers until something ends it; returns why. A gap was told to the sink. Counts itself in
+    /// the probes.
     boost::asio::awaitable<ending> run();
 
     /// Ends run() soon with that reason. Any time; the first reason wins.
     void stop(ending why) noexcept;
 
     [[nodiscard]] offset_t position() const noexcept { return cursor_.position(); }
+
     /// What this stream's log was known to hold at the last look.
     [[nodiscard]] store::stream_bounds bounds() const;
 

@@ -14,7 +14,20 @@ BOOST_AUTO_TEST_CASE(an_id_is_a_position_perhaps_with_an_epoch) {
 }
 
 BOOST_AUTO_TEST_CASE(what_this_server_never_gave_is_no_id) {
-    for (const char* text : {"", "abc", "urn:uuid:1", "5.0", "+5", "-1", " 5", "05", "18446744073709551616", "9007199254740992", "4.0123456789ABCDEF", "4.", ".0123456789abcdef"})
+    for (const char* text :
+         {"",
+          "abc",
+          "urn:uuid:1",
+          "5.0",
+          "+5",
+          "-1",
+          " 5",
+          "05",
+          "18446744073709551616",
+          "9007199254740992",
+          "4.0123456789ABCDEF",
+          "4.",
+          ".0123456789abcdef"})
         BOOST_TEST(!parse_event_id(text), text);
 }
 

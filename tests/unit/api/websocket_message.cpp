@@ -59,13 +59,25 @@ BOOST_AUTO_TEST_CASE(a_stream_may_be_named_by_this_server_s_url) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_object_is_refused) {
-    for (const char* text : {"", "[]", "1", "null", "{\"a\":1}{", "{\"stream\":\"a\",\"stream\":\"b\"}", "{\"stream\":\"a\",\"ref\":true}", "{\"stream\":\"a\",\"ref\":null}"})
+    for (const char* text :
+         {"",
+          "[]",
+          "1",
+          "null",
+          "{\"a\":1}{",
+          "{\"stream\":\"a\",\"stream\":\"b\"}",
+          "{\"stream\":\"a\",\"ref\":true}",
+          "{\"stream\":\"a\",\"ref\":null}"})
         BOOST_TEST(refusal_of([&] { (void)websocket_message{text}; }) == "invalid-request", text);
 }
 
 BOOST_AUTO_TEST_CASE(cursors_are_integer_literals) {
     for (const char* after : {"-1", "1.0", "1e3", "\"5\"", "null", "true", "9007199254740992"})
-        BOOST_TEST(subscribe_refusal(std::string{R"({"stream":"s","after":)"} + after + "}") == "invalid-cursor", after);
+        BOOST_TEST(
+            subscribe_refusal(std::string{R"({"stream":"s","after":)"} + after + "}") ==
+                "invalid-cursor",
+            after
+        );
     BOOST_TEST(subscribe_refusal(R"({"stream":"s","after":9007199254740991})") == "");
     BOOST_TEST(subscribe_refusal(R"({"stream":"s","last":-1})") == "invalid-parameter");
 }
@@ -77,13 +89,14 @@ BOOST_AUTO_TEST_CASE(a_typo_or_a_contradiction_does_not_mean_from_now) {
     BOOST_TEST(subscribe_refusal(R"({"stream":"s","key":""})") == "invalid-name");
     BOOST_TEST(subscribe_refusal(R"({"stream":""})") == "invalid-name");
     BOOST_TEST(subscribe_refusal(R"({"after":5})") == "invalid-parameter");
-    BOOST_TEST(subscribe_refusal(R"({"@context":"x","@id":"y","stream":"s"})") == ""); // JSON-LD's own.
+    BOOST_TEST(
+        subscribe_refusal(R"({"@context":"x","@id":"y","stream":"s"})") == ""
+    ); // JSON-LD's own.
 }
 
 BOOST_AUTO_TEST_CASE(a_published_payload_keeps_its_bytes) {
     const websocket_message message{
-        R"({"@type":"Publish","stream":"s","payload": { "n" : 1.0e+400, "n":"\u00e9" } ,"key":"k","isSnapshot":true,"contentType":"Application/LD+JSON","idempotencyKey":"t-1"})"
-    };
+        R"({"@type":"Publish","stream":"s","payload": { "n" : 1.0e+400, "n":"\u00e9" } ,"key":"k","isSnapshot":true,"contentType":"Application/LD+JSON","idempotencyKey":"t-1"})"};
 
     const auto request = message.to_append_request(here, payload_max);
 
@@ -96,10 +109,23 @@ BOOST_AUTO_TEST_CASE(a_published_payload_keeps_its_bytes) {
 
 BOOST_AUTO_TEST_CASE(a_publish_that_is_not_one_is_refused_by_name) {
     BOOST_TEST(publish_refusal(R"({"@type":"Publish","stream":"s"})") == "invalid-parameter");
-    BOOST_TEST(publish_refusal(R"({"@type":"Publish","stream":"s","payload":1,"isSnapshot":"yes"})") == "invalid-parameter");
-    BOOST_TEST(publish_refusal(R"({"@type":"Publish","stream":"s","payload":1,"contentType":"text/plain"})") == "unsupported-media-type");
-    BOOST_TEST(publish_refusal(R"({"@type":"Publish","stream":"s","payload":")" + std::string(payload_max, 'x') + "\"}") == "payload-too-large");
-    BOOST_TEST(publish_refusal(R"({"@type":"Publish","stream":"s","payload":1,"snapshot":true})") == "invalid-parameter");
+    BOOST_TEST(
+        publish_refusal(R"({"@type":"Publish","stream":"s","payload":1,"isSnapshot":"yes"})") ==
+        "invalid-parameter"
+    );
+    BOOST_TEST(
+        publish_refusal(R"({"@type":"Publish","stream":"s","payload":1,"contentType":"text/plain"})"
+        ) == "unsupported-media-type"
+    );
+    BOOST_TEST(
+        publish_refusal(
+            R"({"@type":"Publish","stream":"s","payload":")" + std::string(payload_max, 'x') + "\"}"
+        ) == "payload-too-large"
+    );
+    BOOST_TEST(
+        publish_refusal(R"({"@type":"Publish","stream":"s","payload":1,"snapshot":true})") ==
+        "invalid-parameter"
+    );
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,9 +32,29 @@ BOOST_AUTO_TEST_CASE(the_defaults_are_sound_and_local) {
 
 BOOST_AUTO_TEST_CASE(every_setting_is_read) {
     const config_result result = read(
-        {"--listen", "[::1]:0", "--store", "sqlite:x.db", "--shards=3", "--heartbeat", "1s", "--drain", "500ms",
-         "--max-payload", "10", "--max-batch", "20", "--max-body", "30", "--poll-interval", "2m", "--public-url",
-         "https://e.example/", "--allow-origin", "https://a.example", "--allow-origin", "https://b.example"}
+        {"--listen",
+         "[::1]:0",
+         "--store",
+         "sqlite:x.db",
+         "--shards=3",
+         "--heartbeat",
+         "1s",
+         "--drain",
+         "500ms",
+         "--max-payload",
+         "10",
+         "--max-batch",
+         "20",
+         "--max-body",
+         "30",
+         "--poll-interval",
+         "2m",
+         "--public-url",
+         "https://e.example/",
+         "--allow-origin",
+         "https://a.example",
+         "--allow-origin",
+         "https://b.example"}
     );
 
     // 2m is over what the poll interval may be; nothing else is wrong.
@@ -49,8 +69,18 @@ BOOST_AUTO_TEST_CASE(every_setting_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(all_faults_are_told_at_once) {
-    const config_result result =
-        read({"--listen", "nowhere", "--shards", "0", "--heartbeat", "soon", "--max-payload", "-1", "--log-level", "loud"});
+    const config_result result = read(
+        {"--listen",
+         "nowhere",
+         "--shards",
+         "0",
+         "--heartbeat",
+         "soon",
+         "--max-payload",
+         "-1",
+         "--log-level",
+         "loud"}
+    );
 
     BOOST_TEST(result.faults.size() == 5U);
 }

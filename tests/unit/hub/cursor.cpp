@@ -34,13 +34,15 @@ BOOST_AUTO_TEST_CASE(a_tail_that_knows_nothing_sends_the_cursor_to_the_store) {
 }
 
 BOOST_AUTO_TEST_CASE(inside_the_tail_frames_are_sent) {
-    BOOST_TEST((cursor{10, for_ever}.next(tail_of(11, 20)) == step::send_frames)); // The first frame of the tail.
+    BOOST_TEST((cursor{10, for_ever}.next(tail_of(11, 20)) == step::send_frames)
+    ); // The first frame of the tail.
     BOOST_TEST((cursor{19, for_ever}.next(tail_of(11, 20)) == step::send_frames)); // The last one.
 }
 
 BOOST_AUTO_TEST_CASE(one_before_the_tail_is_catch_up) {
     BOOST_TEST((cursor{9, for_ever}.next(tail_of(11, 20)) == step::read_page));
-    BOOST_TEST((cursor{9, for_ever}.next(tail_of(11, 10)) == step::read_page)); // An empty tail behind 10.
+    BOOST_TEST((cursor{9, for_ever}.next(tail_of(11, 10)) == step::read_page)
+    ); // An empty tail behind 10.
 }
 
 BOOST_AUTO_TEST_CASE(at_the_end_it_waits) {
@@ -55,7 +57,8 @@ BOOST_AUTO_TEST_CASE(ahead_of_what_the_tail_knows_it_waits_for_the_tail) {
 BOOST_AUTO_TEST_CASE(a_range_finishes_at_its_end_only) {
     BOOST_TEST((cursor{15, 15}.next(tail_of(11, 20)) == step::finish));
     BOOST_TEST((cursor{14, 15}.next(tail_of(11, 20)) == step::send_frames));
-    BOOST_TEST((cursor{20, 22}.next(tail_of(11, 20)) == step::wait_for_more)); // The tail is still behind the range.
+    BOOST_TEST((cursor{20, 22}.next(tail_of(11, 20)) == step::wait_for_more)
+    ); // The tail is still behind the range.
 }
 
 BOOST_AUTO_TEST_CASE(a_closing_tail_gives_what_it_has_and_no_history) {

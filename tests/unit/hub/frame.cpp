@@ -55,7 +55,8 @@ BOOST_AUTO_TEST_CASE(an_event_on_a_stream_is_one_block_with_an_id_and_one_line_o
 
     BOOST_TEST(
         encode(format_of(framing::sse), event) ==
-        "id: 7\ndata: {\"@type\":\"ReplicationFrame\",\"cursor\":7,\"event\":{\"@type\":\"EventEnvelope\","
+        "id: 7\ndata: "
+        "{\"@type\":\"ReplicationFrame\",\"cursor\":7,\"event\":{\"@type\":\"EventEnvelope\","
         "\"streamId\":\"orders\",\"sequence\":7,\"isSnapshot\":false,\"createdAt\":1700000000,"
         "\"payload\":{  \"a\": 1}}}\n\n"
     );
@@ -70,11 +71,13 @@ BOOST_AUTO_TEST_CASE(an_id_can_carry_the_epoch) {
 
 BOOST_AUTO_TEST_CASE(a_websocket_message_has_its_length_in_front) {
     const std::string small = encode(format_of(framing::websocket), json_event(1, "1"));
-    const std::string large = encode(format_of(framing::websocket), json_event(1, '"' + std::string(70'000, 'x') + '"'));
+    const std::string large =
+        encode(format_of(framing::websocket), json_event(1, '"' + std::string(70'000, 'x') + '"'));
 
     BOOST_TEST(static_cast<unsigned char>(small[0]) == 0x81);
     BOOST_TEST(static_cast<unsigned char>(small[1]) == 126);
-    const std::size_t said = static_cast<unsigned char>(small[2]) * 256U + static_cast<unsigned char>(small[3]);
+    const std::size_t said =
+        static_cast<unsigned char>(small[2]) * 256U + static_cast<unsigned char>(small[3]);
     BOOST_TEST(said == small.size() - 4);
     BOOST_TEST(static_cast<unsigned char>(large[1]) == 127);
     BOOST_TEST(large.substr(10, 2) == "{\"");
@@ -87,7 +90,8 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_json_go_out_as_base64) {
     BOOST_TEST(
         encode(format_of(framing::line), event) ==
         "{\"streamId\":\"orders\",\"sequence\":1,\"isSnapshot\":false,\"createdAt\":1700000000,"
-        "\"contentType\":\"application/octet-stream\",\"payload\":{\"@type\":\"xsd:base64Binary\",\"@value\":\"AP8K\"}}\n"
+        "\"contentType\":\"application/"
+        "octet-stream\",\"payload\":{\"@type\":\"xsd:base64Binary\",\"@value\":\"AP8K\"}}\n"
     );
 }
 
@@ -95,7 +99,9 @@ BOOST_AUTO_TEST_CASE(what_sql_published_is_checked_before_it_may_be_a_frame) {
     event_view event = json_event(1, "{\"a\":\"\xff\"}");
     event.is_checked = false;
 
-    BOOST_TEST(encode(format_of(framing::item), event).find("xsd:base64Binary") != std::string::npos);
+    BOOST_TEST(
+        encode(format_of(framing::item), event).find("xsd:base64Binary") != std::string::npos
+    );
 }
 
 BOOST_AUTO_TEST_CASE(json_ld_frames_are_whole_documents) {
@@ -105,9 +111,14 @@ BOOST_AUTO_TEST_CASE(json_ld_frames_are_whole_documents) {
 
     const std::string plain = encode(format_of(framing::sse_bare, true), json_event(1, "[1]"));
 
-    BOOST_TEST(plain.starts_with(R"(data: {"@context":"http://127.0.0.1:1/streamld/context.jsonld","@type":"ReplicationFrame")"));
+    BOOST_TEST(plain.starts_with(
+        R"(data: {"@context":"http://127.0.0.1:1/streamld/context.jsonld","@type":"ReplicationFrame")"
+    ));
     BOOST_TEST(plain.find(R"("payload":{"@type":"@json","@value":[1]})") != std::string::npos);
-    BOOST_TEST(encode(format_of(framing::item, true), linked).find(R"("payload":{"@id":"x"})") != std::string::npos);
+    BOOST_TEST(
+        encode(format_of(framing::item, true), linked).find(R"("payload":{"@id":"x"})") !=
+        std::string::npos
+    );
 }
 
 BOOST_AUTO_TEST_CASE(a_run_of_frames_is_one_piece) {
@@ -119,7 +130,10 @@ BOOST_AUTO_TEST_CASE(a_run_of_frames_is_one_piece) {
 
     BOOST_TEST(block->first() == 5);
     BOOST_TEST(block->last() == 7);
-    BOOST_TEST(block->bytes(0, 3) == std::string{block->bytes(0, 1)} + std::string{block->bytes(1, 2)} + std::string{block->bytes(2, 3)});
+    BOOST_TEST(
+        block->bytes(0, 3) == std::string{block->bytes(0, 1)} + std::string{block->bytes(1, 2)} +
+                                  std::string{block->bytes(2, 3)}
+    );
 }
 
 BOOST_AUTO_TEST_CASE(each_frame_keeps_its_key) {

@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_CASE(only_what_follows_its_end_is_taken) {
     BOOST_TEST((tail.extend(block_of(42, 43)) == tail_change::hole));
     BOOST_TEST((tail.extend(block_of(41, 41)) == tail_change::extended));
     BOOST_TEST((tail.extend(block_of(41, 41)) == tail_change::known));
-    BOOST_TEST((tail.extend(block_of(41, 43)) == tail_change::hole)); // Overlaps: order is never guessed.
+    BOOST_TEST((tail.extend(block_of(41, 43)) == tail_change::hole)
+    ); // Overlaps: order is never guessed.
     BOOST_TEST((tail.extend(block_of(42, 43)) == tail_change::extended));
     BOOST_TEST(tail.view().last == 43);
 }

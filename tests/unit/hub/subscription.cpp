@@ -36,23 +36,31 @@ public:
     bool has_left = false;
 
     void watch(wakeup& waiting) override { waiting_ = &waiting; }
+
     void unwatch(wakeup&) noexcept override { waiting_ = nullptr; }
+
     [[nodiscard]] bool is_ready() const noexcept override { return !is_full_; }
+
     [[nodiscard]] bool is_gone() const noexcept override { return has_left; }
+
     void frames(const frame_slice& slice) override {
         for (std::size_t i = slice.from; i < slice.to; ++i)
             got.push_back(slice.block->sequence(i));
         largest_batch = std::max(largest_batch, slice.size());
         is_full_ = is_slow;
     }
+
     void moved(offset_t to) override { scanned = to; }
+
     void caught_up(offset_t head) override { caught_up_at = head; }
+
     void gap(const gap_signal& signal) override { told = signal; }
 
     void resume() {
         is_full_ = false;
         waiting_->notify();
     }
+
     void leave() {
         has_left = true;
         waiting_->notify();
@@ -82,11 +90,11 @@ struct fixture {
     std::deque<reader> readers;
 
     fixture() { hub.join_fanout(); }
+
     ~fixture() {
         engine.let_go();
         for (reader& one : readers)
-            if (one.from)
-                one.from->stop(ending::client_left);
+            if (one.from) one.from->stop(ending::client_left);
         BOOST_CHECK(shard.until([this] { return shard.children.size() == 0; }));
         readers.clear();
         shard.run(hub.close());
@@ -115,13 +123,15 @@ struct fixture {
         const std::string epoch = options.epoch;
         const std::string key = options.key;
         try {
-            one.found = co_await hub.open("s", std::move(at), epoch, key, wire_format{});
+            const wire_format format;
+            one.found = co_await hub.open("s", std::move(at), epoch, key, format);
         } catch (const streamld::store::error& error) {
             one.fault = error.code().message();
         }
-        if (!one.found || one.found->verdict != streamld::store::verdict::resolvable)
-            co_return;
-        one.from.emplace(hub, std::move(one.found->tail), one.found->after, one.to, std::move(options));
+        if (!one.found || one.found->verdict != streamld::store::verdict::resolvable) co_return;
+        one.from.emplace(
+            hub, std::move(one.found->tail), one.found->after, one.to, std::move(options)
+        );
         one.ended = co_await one.from->run();
     }
 
@@ -133,7 +143,8 @@ struct fixture {
         append.stream = "s";
         append.epoch = engine.logs["s"].epoch;
         append.content_type = "application/json";
-        append.events = std::span{engine.logs["s"].events}.subspan(static_cast<std::size_t>(first - 1));
+        append.events =
+            std::span{engine.logs["s"].events}.subspan(static_cast<std::size_t>(first - 1));
         append.first = first;
         group.committed({&append, 1});
     }
@@ -236,7 +247,8 @@ BOOST_AUTO_TEST_CASE(many_readers_behind_share_the_reads) {
 
     for (std::size_t i = 0; i < readers.size(); ++i)
         expect(readers[i], static_cast<offset_t>(i % 10) + 1, 40);
-    // Ten starts of pages of four events each would be 100 reads even when shared; the tail takes in what touches it.
+    // Ten starts of pages of four events each would be 100 reads even when shared; the tail takes
+    // in what touches it.
     BOOST_TEST(engine.page_reads <= 100U);
     BOOST_TEST(engine.info_reads <= 3U);
 }
@@ -333,7 +345,8 @@ BOOST_AUTO_TEST_CASE(a_key_filters_history_and_live_alike) {
     const std::vector<offset_t> wanted{1, 2, 6, 8, 9};
     BOOST_TEST(one.to.got == wanted, boost::test_tools::per_element());
     commit(1, "b");
-    BOOST_TEST(shard.until([&] { return one.to.scanned == 10; })); // The position moves without an event.
+    BOOST_TEST(shard.until([&] { return one.to.scanned == 10; })
+    ); // The position moves without an event.
 }
 
 BOOST_AUTO_TEST_CASE(a_range_ends_at_its_end_though_more_comes) {
@@ -426,7 +439,10 @@ BOOST_AUTO_TEST_CASE(tails_stay_within_the_total_of_bytes) {
     {
         opening found;
         const auto open = [&]() -> boost::asio::awaitable<void> {
-            found = co_await tight.open("s", start_point{}, {}, {}, wire_format{});
+            const start_point live;
+            const wire_format format;
+            const std::string none;
+            found = co_await tight.open("s", live, none, none, format);
         };
         shard.run(open());
         for (offset_t offset = 1; offset <= 200; ++offset) {
