@@ -12,7 +12,7 @@ namespace streamld {
 
 namespace {
 
-constexpr std::size_t block_bytes_max = 256 * 1024;
+constexpr std::size_t block_bytes_max = 128 * 1024;
 
 struct delivery {
     std::string stream;

@@ -19,7 +19,7 @@ struct connection_limits {
         2'000}; // Reading on behind the last word, without progress;
     std::chrono::milliseconds linger_total_timeout{30'000}; // in all,
     std::size_t linger_bytes_max = std::size_t{64} << 20;   // and how much of it.
-    std::size_t outbox_high_water = 256 * 1024;
+    std::size_t outbox_high_water = 64 * 1024;
     std::chrono::milliseconds ping_interval{
         20'000};                  // Silence of a WebSocket's peer before it is asked,
     int pings_unanswered_max = 2; // and how often, before it counts as dead.
