@@ -162,7 +162,7 @@ int connection::on_busy(void* self, int tries) {
     if (tries == 0) own.busy_since_ = now;
     if (now - own.busy_since_ >= own.patience_.busy_timeout) return 0;
     if (own.patience_.meanwhile) own.patience_.meanwhile();
-    const auto pause = std::chrono::microseconds(std::min(100 + 50 * tries, 5'000));
+    const auto pause = std::chrono::microseconds(std::min(100 + 50 * tries, 2'000));
     std::this_thread::sleep_for(pause);
     return 1;
 }

@@ -181,14 +181,15 @@ CONTRACT_CASE(deadline_rolls_back) {
 
 CONTRACT_CASE(publishes_wait_for_a_transaction_and_follow_it) {
     std::vector<offset_t> given;
+    // Out here, since the transaction's coroutine ends before this one.
+    auto publish = [&]() -> awaitable<void> {
+        auto request = streamld::tests::one_event("a", "3");
+        const auto outcome = co_await store.engine().append(std::move(request), in_time());
+        given.push_back(outcome.first);
+    };
     auto work = [&](tx_handle& tx) -> awaitable<void> {
         const offset_t first = co_await tx.publish_tx("a", "1");
         given.push_back(first);
-        auto publish = [&]() -> awaitable<void> {
-            auto request = streamld::tests::one_event("a", "3");
-            const auto outcome = co_await store.engine().append(std::move(request), in_time());
-            given.push_back(outcome.first);
-        };
         store.loop.start(publish());
         const offset_t second = co_await tx.publish_tx("a", "2");
         given.push_back(second);
