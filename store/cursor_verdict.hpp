@@ -8,7 +8,8 @@
 
 namespace streamld::store {
 
-/// What is known of a stream. head and horizon are stored numbers that only rise (architecture: never derived from rows).
+/// What is known of a stream. head and horizon are stored numbers that only rise (architecture:
+/// never derived from rows).
 struct stream_bounds {
     bool exists = false;
     std::string epoch;    // 16 lower-case hex digits; empty where the stream does not exist.
@@ -29,6 +30,7 @@ enum class verdict {
 };
 
 /// An empty epoch means that the reader names none. Epoch is judged before anything else.
-[[nodiscard]] verdict judge(offset_t after, const std::string& epoch, const stream_bounds& bounds) noexcept;
+[[nodiscard]] verdict
+judge(offset_t after, const std::string& epoch, const stream_bounds& bounds) noexcept;
 
 } // namespace streamld::store

@@ -1,6 +1,7 @@
 #pragma once
-// The event as every reader sees it, and the limits of names and numbers (StreamLD core, ADR-015 section 3).
-// Values only; any thread. An offset is the StreamLD sequence: per stream, from 1, dense, never reused.
+// The event as every reader sees it, and the limits of names and numbers (StreamLD core, ADR-015
+// section 3). Values only; any thread. An offset is the StreamLD sequence: per stream, from 1,
+// dense, never reused.
 
 #include "store/errors.hpp"
 

@@ -11,17 +11,17 @@
 namespace streamld::store {
 
 struct open_options {
-    std::chrono::milliseconds poll_interval{1000};    // The fallback look for foreign commits.
-    std::size_t readers = 2;                          // Reader threads (SQLite).
-    std::size_t waiting_appends_max = 16384;          // Beyond: errc::busy at once.
+    std::chrono::milliseconds poll_interval{1000}; // The fallback look for foreign commits.
+    std::size_t readers = 2;                       // Reader threads (SQLite).
+    std::size_t waiting_appends_max = 16384;       // Beyond: errc::busy at once.
     std::size_t waiting_bytes_max = std::size_t{256} << 20;
-    std::size_t group_events_max = 512;               // Events in one group commit (a larger publish goes alone).
-    std::chrono::milliseconds busy_timeout{10'000};   // Waiting for another process's write lock.
+    std::size_t group_events_max = 512; // Events in one group commit (a larger publish goes alone).
+    std::chrono::milliseconds busy_timeout{10'000}; // Waiting for another process's write lock.
     std::size_t wal_bytes_max = std::size_t{64} << 20;
 };
 
-/// `sqlite:path` (`sqlite://path`, a plain path). Opens, checks and migrates; throws store::error. The observer may be null, and
-/// outlives the engine.
+/// `sqlite:path` (`sqlite://path`, a plain path). Opens, checks and migrates; throws store::error.
+/// The observer may be null, and outlives the engine.
 [[nodiscard]] std::unique_ptr<engine>
 open_engine(const std::string& url, const open_options& options, store_observer* observer);
 

@@ -1,7 +1,7 @@
 #include "api/page.hpp"
 
-#include "api/problem.hpp"
 #include "api/documents.hpp"
+#include "api/problem.hpp"
 #include "base/json_string.hpp"
 #include "hub/frame.hpp"
 
@@ -30,13 +30,12 @@ std::size_t page_limit(const parameters& query) {
     static constexpr store::offset_t limit_default = 100;
     static constexpr store::offset_t limit_max = 1000;
     const std::string* text = query.find("limit");
-    if (text == nullptr)
-        text = query.find("last");
-    if (text == nullptr)
-        return limit_default;
+    if (text == nullptr) text = query.find("last");
+    if (text == nullptr) return limit_default;
     const auto limit = parse_offset(*text);
     if (!limit || *limit == 0)
-        throw problem{"invalid-parameter", "limit is a number of events from 1 on (at most 1000 are given)"};
+        throw problem{
+            "invalid-parameter", "limit is a number of events from 1 on (at most 1000 are given)"};
     return static_cast<std::size_t>(std::min(*limit, limit_max));
 }
 

@@ -22,7 +22,8 @@ struct page_facts {
     bool is_jsonld = false;
 };
 
-/// `limit=` of a page: 100 by default, or N with `last=N`; more than 1000 means 1000. Throws problem invalid-parameter.
+/// `limit=` of a page: 100 by default, or N with `last=N`; more than 1000 means 1000. Throws
+/// problem invalid-parameter.
 [[nodiscard]] std::size_t page_limit(const parameters& query);
 
 /// `items`: the EventEnvelopes joined by commas (format `item`). Sets Content-Type, Link (next,

@@ -28,9 +28,9 @@ class fanout;
 class hub;
 
 struct hub_limits {
-    std::size_t tail_bytes_max = std::size_t{32} << 20; // All tails of this shard together.
+    std::size_t tail_bytes_max = std::size_t{16} << 20; // All tails of this shard together.
     std::size_t page_events_max = 512;                  // One catch-up read,
-    std::size_t page_bytes_max = 128 * 1024; // and its size; also one batch to a sink.
+    std::size_t page_bytes_max = 128 * 1024;            // and its size; also one batch to a sink.
     std::chrono::milliseconds read_timeout{10'000};
     std::size_t reads_max = 64; // Catch-up reads under way; more wait their turn.
 };
