@@ -78,8 +78,15 @@ std::string as_utf8(std::string text) {
     return text;
 }
 
+/// The store knows best what is wrong with a value; what to do about a state of affairs is said
+/// here.
 std::string detail_of(const store::error& fault) {
-    return fault.detail().empty() ? std::string(translate(fault.which()).detail) : fault.detail();
+    using store::errc;
+    const auto code = fault.which();
+    const bool is_about_a_value = code == errc::invalid_name || code == errc::invalid_cursor ||
+                                  code == errc::invalid_payload || code == errc::too_large;
+    return is_about_a_value && !fault.detail().empty() ? fault.detail()
+                                                       : std::string(translate(code).detail);
 }
 
 } // namespace
