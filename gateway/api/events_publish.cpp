@@ -48,12 +48,12 @@ publication read_head(const exchange& request) {
 
 /// What `curl -d` sends says nothing of its content: JSON is taken, the rest may be anything.
 void check_form(std::string_view body) {
-    if (body.empty() || store::check_json(body, store::json_depth_max)) return;
+    const auto check = store::check_json(body, store::json_depth_max);
+    if (check) return;
     throw problem(
         "unsupported-media-type",
-        "a form is taken when its body is JSON; with curl send --json '{...}', or name the type "
-        "with "
-        "-H 'Content-Type: ...'"
+        "a form is taken when its body is JSON, and this one is not: " + std::string(check.fault) +
+            "; with curl send --json '{...}', or name the type with -H 'Content-Type: ...'"
     );
 }
 

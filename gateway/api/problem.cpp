@@ -131,7 +131,6 @@ net::response problem::to_response() const {
     if (head_) answer.set("ETag", '"' + std::to_string(*head_) + '"');
     if (!allow_.empty()) answer.set("Allow", allow_);
     if (status_ == 401) answer.set("WWW-Authenticate", "Bearer");
-    if (status_ == 426) answer.set("Upgrade", "websocket");
     if (status_ == 429 || status_ == 503) answer.set("Retry-After", "2");
     return answer;
 }
