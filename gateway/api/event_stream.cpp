@@ -5,7 +5,7 @@
 #include "api/event_stream_start.hpp"
 #include "api/gap_answer.hpp"
 #include "api/streaming.hpp"
-#include "base/log.hpp"
+#include "base/job_log.hpp"
 #include "hub/subscription.hpp"
 
 #include <deque>
@@ -34,7 +34,7 @@ public:
 
     boost::asio::awaitable<ending> run() {
         if (subscriptions_.size() == 1) co_return co_await subscriptions_.front().run();
-        nursery members{hub_.shard_turn(), &stream_group::log_failure};
+        nursery members{hub_.shard_turn(), log::failed_jobs_of("api")};
         for (subscription& one : subscriptions_)
             members.spawn("sse stream", run_member(one));
         co_await members.join();
@@ -54,16 +54,6 @@ private:
         for (subscription& other : subscriptions_)
             other.stop(*ended_);
         if (fault) std::rethrow_exception(fault);
-    }
-
-    static void log_failure(std::string_view, std::exception_ptr fault) {
-        try {
-            std::rethrow_exception(std::move(fault));
-        } catch (const std::exception& error) {
-            log::write(
-                log::level::error, "api", "an event stream failed", {{"reason", error.what()}}
-            );
-        }
     }
 
     hub& hub_;

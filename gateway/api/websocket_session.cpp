@@ -1,8 +1,8 @@
 #include "api/websocket_session.hpp"
 
 #include "api/problem.hpp"
+#include "base/job_log.hpp"
 #include "base/json_string.hpp"
-#include "base/log.hpp"
 #include "delivery/websocket_sink.hpp"
 
 #include <algorithm>
@@ -18,19 +18,6 @@ enum close_code : std::uint16_t {
     service_restart = 1012,
     try_again_later = 1013
 };
-
-void log_failure(std::string_view name, std::exception_ptr fault) {
-    try {
-        std::rethrow_exception(std::move(fault));
-    } catch (const std::exception& error) {
-        log::write(
-            log::level::error,
-            "api",
-            "a websocket job failed",
-            {{"job", std::string{name}}, {"reason", error.what()}}
-        );
-    }
-}
 
 /// `{"@type":...` begun; the caller goes on and closes it.
 json_object begin_message(std::string& out, std::string_view type) {
@@ -88,7 +75,8 @@ websocket_session::websocket_session(
     bool is_jsonld
 )
     : shard_(shard), connection_(std::move(connection)), names_(std::move(names)),
-      is_jsonld_(is_jsonld), jobs_(shard.shard_turn, &log_failure), publish_done_(shard.shard_turn),
+      is_jsonld_(is_jsonld), jobs_(shard.shard_turn, log::failed_jobs_of("api")),
+      publish_done_(shard.shard_turn),
       watch_(shard.shard_watchdog, [this](watchdog::clock::time_point now) { look(now); }) {}
 
 websocket_session::~websocket_session() = default;

@@ -1,7 +1,7 @@
 #include "app/shard.hpp"
 
 #include "api/session.hpp"
-#include "base/log.hpp"
+#include "base/job_log.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -9,28 +9,12 @@
 
 namespace streamld::app {
 
-namespace {
-
-void log_failure(std::string_view name, std::exception_ptr fault) {
-    try {
-        std::rethrow_exception(std::move(fault));
-    } catch (const std::exception& error) {
-        log::write(
-            log::level::error,
-            "app",
-            "a job failed",
-            {{"job", std::string{name}}, {"reason", error.what()}}
-        );
-    }
-}
-
-} // namespace
-
 shard::shard(const config& settings, const shard_links& links)
     : config_(settings), work_(loop_.get_executor()), turn_(loop_), watchdog_(loop_),
       hub_(links.engine, links.all_shards, turn_, probes_, settings.hub),
       publisher_(links.engine, probes_, settings.api.store_timeout),
-      acceptor_jobs_(turn_, &log_failure), sessions_(turn_, &log_failure),
+      acceptor_jobs_(turn_, log::failed_jobs_of("app")),
+      sessions_(turn_, log::failed_jobs_of("app")),
       services_{
           links.engine,
           hub_,

@@ -1,6 +1,6 @@
 #include "hub/hub.hpp"
 
-#include "base/log.hpp"
+#include "base/job_log.hpp"
 #include "base/nothrow.hpp"
 #include "hub/fanout.hpp"
 
@@ -12,23 +12,6 @@
 #include <utility>
 
 namespace streamld {
-
-namespace {
-
-void log_failure(std::string_view name, std::exception_ptr fault) {
-    try {
-        std::rethrow_exception(std::move(fault));
-    } catch (const std::exception& error) {
-        log::write(
-            log::level::error,
-            "hub",
-            "a background job failed",
-            {{"job", std::string{name}}, {"reason", error.what()}}
-        );
-    }
-}
-
-} // namespace
 
 tail_lease::tail_lease(hub& owner, std::shared_ptr<stream_tail> tail) noexcept
     : hub_(&owner), tail_(std::move(tail)) {
@@ -55,7 +38,7 @@ void tail_lease::release() noexcept {
 
 hub::hub(store::engine& log, fanout& group, turn& owner, probes& counters, hub_limits limits)
     : engine_(log), fanout_(group), turn_(owner), probes_(counters), limits_(limits),
-      jobs_(owner, &log_failure) {}
+      jobs_(owner, log::failed_jobs_of("hub")) {}
 
 hub::~hub() {
     BOOST_ASSERT(tails_.empty());
