@@ -44,6 +44,11 @@ net::response problem_answer(const problem& fault, bool is_event_stream) {
     return is_event_stream && will_pass ? come_back_later() : fault.to_response();
 }
 
+/// Every body is text, and somebody may read it in a terminal.
+void end_line(std::string& body) {
+    if (!body.empty() && body.back() != '\n') body += '\n';
+}
+
 /// From the head that was read to the end of its answer. True: go on with the next head.
 boost::asio::awaitable<bool> answer_request(exchange& request) {
     std::optional<net::response> answer;
@@ -80,6 +85,7 @@ boost::asio::awaitable<bool> answer_request(exchange& request) {
     }
     if (!answer) co_return false; // A stream or an upgrade: the connection is over.
     request.dress(*answer);
+    end_line(answer->body);
     if (request.shard.is_draining) answer->must_close = true;
     const bool goes_on = co_await request.connection.respond(std::move(*answer));
     co_return goes_on;
