@@ -8,7 +8,10 @@
 #include "base/job_log.hpp"
 #include "hub/subscription.hpp"
 
+#include <boost/asio/this_coro.hpp>
+
 #include <deque>
+#include <exception>
 #include <utility>
 
 namespace streamld::api {
@@ -37,7 +40,20 @@ public:
         nursery members{hub_.shard_turn(), log::failed_jobs_of("api")};
         for (subscription& one : subscriptions_)
             members.spawn("sse stream", run_member(one));
-        co_await members.join();
+        std::exception_ptr fault;
+        try {
+            co_await members.join();
+        } catch (...) {
+            fault = std::current_exception();
+        }
+        if (fault) {
+            // Cancelled: the members refer to this group and end before it does.
+            for (subscription& one : subscriptions_)
+                one.stop(ending::shutdown);
+            co_await boost::asio::this_coro::throw_if_cancelled(false);
+            (void)co_await members.join_though_cancelled();
+            std::rethrow_exception(fault);
+        }
         co_return ended_.value_or(ending::store_failed);
     }
 

@@ -41,6 +41,11 @@ bool names_a_start(const parameters& query) {
 }
 
 std::vector<subscribe_request> read_queries(const exchange& request, const own_names& names) {
+    const std::size_t most = request.shard.limits.subscriptions_per_connection_max;
+    if (request.query.all("stream").size() > most)
+        throw problem{
+            "invalid-parameter",
+            "one connection follows at most " + std::to_string(most) + " streams"};
     std::vector<subscribe_request> asked;
     std::set<std::string> seen;
     for (const std::string& text : request.query.all("stream")) {

@@ -5,6 +5,8 @@
 #include "base/json_string.hpp"
 #include "delivery/websocket_sink.hpp"
 
+#include <boost/asio/this_coro.hpp>
+
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -12,6 +14,8 @@
 namespace streamld::api {
 
 namespace {
+
+constexpr std::size_t answer_bytes_max = 64 * 1024; // To a peer that does not read.
 
 enum close_code : std::uint16_t {
     unsupported_data = 1003,
@@ -76,16 +80,38 @@ websocket_session::websocket_session(
 )
     : shard_(shard), connection_(std::move(connection)), names_(std::move(names)),
       is_jsonld_(is_jsonld), jobs_(shard.shard_turn, log::failed_jobs_of("api")),
-      publish_done_(shard.shard_turn),
-      watch_(shard.shard_watchdog, [this](watchdog::clock::time_point now) { look(now); }) {}
+      publish_done_(shard.shard_turn), can_answer_(shard.shard_turn),
+      watch_(shard.shard_watchdog, [this](watchdog::clock::time_point now) { look(now); }) {
+    connection_->out().watch(can_answer_);
+}
 
-websocket_session::~websocket_session() = default;
+websocket_session::~websocket_session() {
+    connection_->out().unwatch(can_answer_);
+}
 
 boost::asio::awaitable<void> websocket_session::run(std::vector<subscribe_request> at_once) {
-    const std::string no_ref;
-    for (subscribe_request& asked : at_once)
-        co_await subscribe(std::move(asked), no_ref);
+    std::exception_ptr fault;
+    try {
+        co_await serve(std::move(at_once));
+    } catch (...) {
+        fault = std::current_exception();
+    }
+    for (const auto& [stream, one] : readers_)
+        one->from.stop(connection_->ending() == "stuck" ? ending::stuck : ending::client_left);
+    // The jobs refer to this session: a cancelled one waits for them, too.
+    co_await boost::asio::this_coro::throw_if_cancelled(false);
+    const bool is_cancelled = co_await jobs_.join_though_cancelled();
+    if (fault && !is_cancelled) log::failed_jobs_of("api")("websocket session", fault);
+    if (fault || is_cancelled)
+        connection_->abort();
+    else
+        co_await connection_->finish();
+}
+
+boost::asio::awaitable<void> websocket_session::serve(std::vector<subscribe_request> at_once) {
+    co_await begin_at_once(std::move(at_once));
     for (;;) {
+        co_await wait_for_room();
         const net::message_state state = co_await connection_->read();
         if (state == net::message_state::ended) break;
         if (state == net::message_state::binary)
@@ -93,10 +119,35 @@ boost::asio::awaitable<void> websocket_session::run(std::vector<subscribe_reques
         else
             co_await take_message();
     }
-    for (const auto& [stream, one] : readers_)
-        one->from.stop(connection_->ending() == "stuck" ? ending::stuck : ending::client_left);
-    co_await jobs_.join();
-    co_await connection_->finish();
+}
+
+/// The handshake is answered, so a fault is told in a message. A client that only listens is sent
+/// away where the log cannot be read: nothing would ever come.
+boost::asio::awaitable<void> websocket_session::begin_at_once(std::vector<subscribe_request> at_once
+) {
+    const std::string no_ref;
+    std::optional<problem> fault;
+    bool is_store_away = false;
+    try {
+        for (subscribe_request& asked : at_once)
+            co_await subscribe(std::move(asked), no_ref);
+    } catch (const problem& refused) {
+        fault = refused;
+    } catch (const store::error& refused) {
+        fault.emplace(refused);
+        is_store_away = true;
+    }
+    if (fault) send(fault->to_message(no_ref));
+    if (is_store_away) connection_->start_close(try_again_later, "the log cannot be read now");
+}
+
+/// Who asks on without reading the answers is not read on: they gather with it, not here. A reader
+/// that is only slow with its events is heard.
+boost::asio::awaitable<void> websocket_session::wait_for_room() {
+    net::outbox& way_out = connection_->out();
+    while (answer_bytes_ >= answer_bytes_max && !way_out.is_ready() && !way_out.is_closed())
+        co_await can_answer_.wait();
+    if (way_out.is_ready()) answer_bytes_ = 0;
 }
 
 boost::asio::awaitable<void> websocket_session::take_message() {
@@ -263,6 +314,7 @@ void websocket_session::send(std::string json) {
         context += ',';
         json.replace(0, 1, context);
     }
+    answer_bytes_ += json.size();
     connection_->send_text(json);
 }
 

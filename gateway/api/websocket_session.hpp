@@ -33,12 +33,16 @@ public:
     websocket_session(const websocket_session&) = delete;
     websocket_session& operator=(const websocket_session&) = delete;
 
-    /// Begins the subscriptions of the handshake's query, then serves until the connection ends.
+    /// Begins the subscriptions of the handshake's query, then serves until the connection ends or
+    /// the caller is cancelled. Throws nothing: the connection is past any HTTP answer.
     boost::asio::awaitable<void> run(std::vector<subscribe_request> at_once);
 
 private:
     struct reader;
 
+    boost::asio::awaitable<void> serve(std::vector<subscribe_request> at_once);
+    boost::asio::awaitable<void> begin_at_once(std::vector<subscribe_request> at_once);
+    boost::asio::awaitable<void> wait_for_room();
     boost::asio::awaitable<void> take_message();
     boost::asio::awaitable<void> dispatch(const websocket_message& message);
     boost::asio::awaitable<void> subscribe(subscribe_request asked, std::string ref_json);
@@ -59,6 +63,8 @@ private:
     nursery jobs_;
     std::size_t publishes_under_way_ = 0;
     wakeup publish_done_;
+    wakeup can_answer_; // Watches the way out before any subscription does, so it is served first.
+    std::size_t answer_bytes_ = 0; // Pushed since the way out was last ready.
     std::optional<watchdog::clock::time_point> close_at_; // While draining.
     watchdog::member watch_;
 };

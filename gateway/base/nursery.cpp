@@ -1,9 +1,11 @@
 #include "base/nursery.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/assert.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -67,6 +69,19 @@ asio::awaitable<void> nursery::join() {
     while (!children_.empty()) {
         co_await empty_.wait();
     }
+}
+
+asio::awaitable<bool> nursery::join_though_cancelled() {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    while (!children_.empty()) {
+        try {
+            co_await empty_.wait();
+        } catch (const boost::system::system_error&) {
+            // Cancelled: the children are still there, so it waits on.
+        }
+    }
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    co_return state.cancelled() != asio::cancellation_type::none;
 }
 
 asio::awaitable<bool> nursery::join_until(std::chrono::steady_clock::time_point deadline) {

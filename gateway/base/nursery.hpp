@@ -40,6 +40,11 @@ public:
     /// Returns when no child is left.
     boost::asio::awaitable<void> join();
 
+    /// As join(), for the way out of a coroutine whose children refer to it: a cancellation does
+    /// not end it. True if the caller was cancelled, before or meanwhile. Whoever may have been
+    /// cancelled before says `co_await this_coro::throw_if_cancelled(false)` first.
+    boost::asio::awaitable<bool> join_though_cancelled();
+
     /// As join(), but gives up at the deadline (looked at through `wake`-ups of the caller's own
     /// timer): true if empty.
     boost::asio::awaitable<bool> join_until(std::chrono::steady_clock::time_point deadline);

@@ -4,6 +4,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -37,6 +38,17 @@ asio::awaitable<void> join(shard_loop& shard, bool& has_joined) {
 asio::awaitable<void> join_for_a_moment(streamld::nursery& children, bool& is_empty) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds{10};
     is_empty = co_await children.join_until(deadline);
+}
+
+asio::awaitable<void>
+wait_then_join_though_cancelled(wakeup& never, streamld::nursery& children, bool& was_cancelled) {
+    try {
+        co_await never.wait();
+    } catch (const std::exception&) {
+        // Cancelled: on its way out.
+    }
+    co_await asio::this_coro::throw_if_cancelled(false);
+    was_cancelled = co_await children.join_though_cancelled();
 }
 
 } // namespace
@@ -100,6 +112,28 @@ BOOST_AUTO_TEST_CASE(join_until_gives_up_at_its_deadline) {
     BOOST_TEST(!is_empty);
     waking.notify();
     shard.settle();
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_owner_still_waits_for_its_children) {
+    shard_loop shard;
+    wakeup never{shard.shard_turn};
+    wakeup waking{shard.shard_turn};
+    streamld::nursery owners{shard.shard_turn, {}};
+    bool was_cancelled = false;
+    shard.children.spawn("stubborn", wait_once(waking));
+    owners.spawn("owner", wait_then_join_though_cancelled(never, shard.children, was_cancelled));
+    shard.settle();
+
+    owners.cancel();
+    shard.settle();
+    owners.cancel();
+    shard.settle();
+
+    BOOST_TEST(owners.size() == 1U);
+    waking.notify();
+    shard.settle();
+    BOOST_TEST(owners.size() == 0U);
+    BOOST_TEST(was_cancelled);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
