@@ -77,6 +77,11 @@ answer_long_poll(exchange& request, std::string stream, bool is_jsonld) {
         throw problem{"store-unavailable", "the log cannot be read now; try again"};
     if (page.told_gap()) co_return gap_answer(*page.told_gap(), is_jsonld);
     page_facts facts = facts_of(page, reader, asked, found.after);
+    if (!facts.bounds.exists) {
+        // It did not when the wait began; the events alone do not tell the epoch.
+        const auto info = co_await request.shard.engine.info(asked.stream, request.deadline());
+        if (info) facts.bounds = info->bounds;
+    }
     facts.limit = limit;
     facts.is_jsonld = is_jsonld;
     co_return page_response(request, facts, page.items());
