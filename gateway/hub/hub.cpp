@@ -87,8 +87,12 @@ boost::asio::awaitable<opening> hub::open(
         found.after = start.value;
         found.bounds = known_bounds(tail);
         found.verdict = store::judge(found.after, epoch, found.bounds);
-        // What this process knows may be old: only a yes is taken from memory.
-        if (found.bounds.exists && found.verdict == store::verdict::resolvable) co_return found;
+        // What this process knows may be old, and another may have trimmed: only a yes is taken
+        // from memory, and only where the next frames are there, too.
+        const bool is_at_hand =
+            cursor{found.after, store::offset_max}.next(tail.view()) != step::read_page;
+        if (found.bounds.exists && is_at_hand && found.verdict == store::verdict::resolvable)
+            co_return found;
     }
     if (start.kind == start_kind::after || start.kind == start_kind::live) {
         found.bounds = co_await fresh_bounds(stream);
