@@ -182,7 +182,10 @@ asio::awaitable<bool> http_connection::impl::respond(response answer) {
                           !is_draining_ && !is_refused_;
     framing.says_keep_alive = current.version < 11;
     const bool has_body = may_have_body(answer.status) && current.method != "HEAD";
-    if (may_have_body(answer.status)) framing.content_length = answer.body.size();
+    // HEAD of a body without an end, or of unknown length, says no length (RFC 9110, 8.6).
+    const bool is_length_known = current.method != "HEAD" || !answer.body.empty();
+    if (may_have_body(answer.status) && is_length_known)
+        framing.content_length = answer.body.size();
     auto text = std::make_shared<std::string>(response_head(answer, framing));
     if (has_body) *text += answer.body;
     link->context.shard_probes.request_answered(answer.status);
