@@ -1,0 +1,139 @@
+// Faults that were found by attacking the program, each with what it took.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { rename } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { startGateway } from "./support/gateway.mjs";
+import { at, call, fill, publish } from "./support/http.mjs";
+import { SqliteSession } from "./support/process.mjs";
+import { clientFrame, opcodes, RawConnection, RawWebSocket } from "./support/raw.mjs";
+import { until, within } from "./support/wait.mjs";
+import { WsClient } from "./support/websocket.mjs";
+
+describe("regressions", () => {
+  test("a handshake that names more streams than a connection may follow is refused, and harms nobody", async (t) => {
+    const gateway = await startGateway(t);
+    const streams = Array.from({ length: 1001 }, (_, i) => `stream=${i}`).join("&");
+
+    const refusal = await WsClient.open(gateway, `?${streams}`).then(
+      () => assert.fail("the handshake was accepted"),
+      (error) => error,
+    );
+
+    assert.equal(refusal.status, 400);
+    assert.equal(refusal.json.type, "/problems/invalid-parameter");
+    assert.equal((await call(gateway, "GET", "/healthz")).status, 200);
+  });
+
+  test("a subscription of the handshake whose log cannot be read gets an Error and 1013", async (t) => {
+    const gateway = await startGateway(t);
+    await publish(gateway, "before", "1");
+    await rename(gateway.path, `${gateway.path}.gone`);
+
+    const socket = await WsClient.open(gateway, "?stream=unknown&after=0");
+
+    assert.equal((await socket.typed("Error")).type, "store-unavailable");
+    assert.equal((await within(socket.closed, "the close")).code, 1013);
+    assert.equal((await call(gateway, "GET", "/healthz")).status, 200);
+  });
+
+  test("a publish over WebSocket that outlasts the drain does not end it badly", async (t) => {
+    const gateway = await startGateway(t);
+    await publish(gateway, "held", "1");
+    const other = new SqliteSession(gateway.path);
+    try {
+      await other.run("BEGIN IMMEDIATE;");
+      const socket = await WsClient.open(gateway, "?stream=held&after=0");
+      await socket.frame("held");
+      socket.send({ "@type": "Publish", stream: "held", payload: 2 });
+      await pause(100); // Nothing tells from outside when the message has been taken.
+
+      gateway.signal("SIGTERM");
+      await pause(2000); // Longer than the drain.
+      await other.run("ROLLBACK;");
+
+      const { code, signal } = await within(gateway.exited, "the end", 30);
+      assert.deepEqual({ code, signal }, { code: 0, signal: null }, gateway.stderr);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("a peer that asks and does not read costs little, and gets every answer once it reads", async (t) => {
+    const gateway = await startGateway(t);
+    const socket = await RawWebSocket.open(gateway);
+    const before = await gateway.rss();
+    socket.connection.socket.pause();
+    const name = "n".repeat(500);
+    const question = clientFrame(opcodes.text, JSON.stringify({ "@type": "Unsubscribe", stream: name, ref: name }));
+    let asked = 0;
+    let isEnough = false;
+    const asking = (async () => {
+      for (; asked < 30_000 && !isEnough; asked += 1)
+        if (!socket.connection.write(question)) await once(socket.connection.socket, "drain");
+    })();
+    for (let seen = -1; seen !== asked; await pause(500)) seen = asked; // Until it is not read on, or has asked all.
+
+    const held = (await gateway.rss()) - before;
+    assert.ok(held < 8 * 1024 * 1024, `${held} bytes held for the answers to ${asked} questions`);
+
+    isEnough = true;
+    socket.connection.socket.resume();
+    await within(asking, "the last question is taken", 60);
+    for (let answers = 0; answers < asked; answers += 1) {
+      const { json } = await socket.frames.next("an answer");
+      assert.equal(json["@type"], "Unsubscribed");
+    }
+    socket.connection.destroy();
+  });
+
+  test("a long-poll of a stream that begins meanwhile tells its epoch and head", async (t) => {
+    const gateway = await startGateway(t);
+    const waiting = call(gateway, "GET", at("new", "/events?wait=20"), { seconds: 30, fresh: true });
+    await until(async () => (await call(gateway, "GET", "/metrics")).text.includes(`streamld_readers{transport="longpoll"} 1\n`), "the long-poll waits");
+
+    await publish(gateway, "new", "1");
+
+    const page = (await waiting).json;
+    const info = (await call(gateway, "GET", at("new"))).json;
+    assert.equal(page.head, 1);
+    assert.equal(page.oldestAvailable, 1);
+    assert.equal(page.epoch, info.epoch);
+  });
+
+  test("a start that another gateway trimmed is a 409 here, too", async (t) => {
+    const first = await startGateway(t, { args: ["--shards", "1"] });
+    const second = await startGateway(t, { store: first.path });
+    await fill(first, "shared", 2000);
+    // A reader keeps what the first gateway knows of the stream in its memory.
+    const keeper = await RawConnection.open(first.port);
+    keeper.write(`GET /events?stream=shared&after=1999 HTTP/1.1\r\nHost: 127.0.0.1:${first.port}\r\n\r\n`);
+    await keeper.takeThrough("id: 2000\n", "the newest event");
+    assert.equal((await call(second, "DELETE", at("shared", "/events?through=1500"))).status, 200);
+
+    const answer = await call(first, "GET", at("shared", "/events?after=10"), {
+      headers: { accept: "text/event-stream" },
+      seconds: 5,
+      fresh: true,
+    });
+
+    assert.equal(answer.status, 409);
+    assert.equal(answer.json.reason, "trimmed");
+    keeper.destroy();
+  });
+
+  test("HEAD of what has no known length says none", async (t) => {
+    const gateway = await startGateway(t);
+    await publish(gateway, "s", "1");
+
+    for (const accept of ["text/event-stream", "application/x-ndjson"]) {
+      const answer = await call(gateway, "HEAD", at("s", "/events"), { headers: { accept } });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers["content-length"], undefined, accept);
+    }
+    const page = await call(gateway, "HEAD", at("s", "/events"));
+    assert.notEqual(page.headers["content-length"], undefined);
+  });
+});
