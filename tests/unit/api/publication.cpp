@@ -96,9 +96,12 @@ BOOST_AUTO_TEST_CASE(a_key_comes_from_header_or_query_and_they_agree) {
 
     BOOST_TEST(!read_key({}, nullptr).has_value());
     BOOST_TEST(read_key("k", &key).value() == "k");
-    BOOST_TEST(fault_of([&] { read_key("other", &key); }).starts_with("invalid-parameter"));
-    BOOST_TEST(fault_of([&] { read_key({}, &empty); }).starts_with("invalid-name"));
-    BOOST_TEST(fault_of([] { read_key("\xff", nullptr); }).starts_with("invalid-name"));
+    BOOST_TEST(fault_of([&] { static_cast<void>(read_key("other", &key)); }
+    ).starts_with("invalid-parameter"));
+    BOOST_TEST(fault_of([&] { static_cast<void>(read_key({}, &empty)); }
+    ).starts_with("invalid-name"));
+    BOOST_TEST(fault_of([] { static_cast<void>(read_key("\xff", nullptr)); }
+    ).starts_with("invalid-name"));
 }
 
 BOOST_AUTO_TEST_CASE(an_idempotency_key_is_visible_and_short) {
@@ -115,9 +118,9 @@ BOOST_AUTO_TEST_CASE(preconditions_are_one_strong_tag_or_none_at_all) {
     BOOST_TEST(read_expected_head({}, "*").value() == 0);
     for (const auto* bad :
          {"*", "41", "W/\"41\"", "\"41\", \"42\"", "\"041\"", "\"\"", "\"x\"", "\""})
-        BOOST_TEST(!fault_of([=] { read_expected_head(bad, {}); }).empty(), bad);
-    BOOST_TEST(!fault_of([] { read_expected_head({}, "\"41\""); }).empty());
-    BOOST_TEST(!fault_of([] { read_expected_head("\"0\"", "*"); }).empty());
+        BOOST_TEST(!fault_of([=] { static_cast<void>(read_expected_head(bad, {})); }).empty(), bad);
+    BOOST_TEST(!fault_of([] { static_cast<void>(read_expected_head({}, "\"41\"")); }).empty());
+    BOOST_TEST(!fault_of([] { static_cast<void>(read_expected_head("\"0\"", "*")); }).empty());
 }
 
 BOOST_AUTO_TEST_CASE(empty_lines_are_skipped_and_bytes_kept) {
