@@ -472,7 +472,7 @@ describe("bad input", () => {
         ["text/plain", Buffer.from("hello")],
         ["application/octet-stream", randomBytes(300)],
         ["image/png", Buffer.from([0x89, 0x50, 0, 0xff])],
-        ["text/plain; charset=utf-16", Buffer.from("hi", "utf16le")],
+        ["text/plain; charset=UTF-8", Buffer.from("caf\u00e9")],
         ["application/xml", Buffer.from("<a/>\r\n")],
       ]) {
         const sequence = await publish(gateway, "bytes", body, { headers: { "content-type": type } });
@@ -486,6 +486,10 @@ describe("bad input", () => {
       const form = await post("refused-types", "a=1&b=2", { "content-type": "application/x-www-form-urlencoded" });
       assert.match(assertProblem(form, 415, "unsupported-media-type").detail, /--json/);
       for (const type of ["json", "application/", "/json", "application json", "a/b/c", "application/json; charset", ";"]) {
+        assertProblem(await post("refused-types", "{}", { "content-type": type }), 415, "unsupported-media-type", type);
+      }
+      // Parameters are not kept, so another charset would be lost.
+      for (const type of ["application/json; charset=utf-16", "text/plain;charset=iso-8859-1"]) {
         assertProblem(await post("refused-types", "{}", { "content-type": type }), 415, "unsupported-media-type", type);
       }
       for (const encoding of ["gzip", "br", "deflate", "gzip, identity"]) {
@@ -506,7 +510,6 @@ describe("bad input", () => {
       for (const [body, type] of [
         [Buffer.from("\ufeff{}"), "application/json"],
         [utf16, "application/json"],
-        [utf16, "application/json; charset=utf-16"],
         [Buffer.alloc(0), "application/json"],
         [Buffer.alloc(0), "application/octet-stream"],
         [Buffer.alloc(0), "text/plain"],

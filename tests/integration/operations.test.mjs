@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runToEnd, sharedGateway, startGateway } from "./support/gateway.mjs";
 import { assertDense, assertProblem, at, call, fill, publish, readAll, subscriptionCount } from "./support/http.mjs";
-import { readMetrics, sum } from "./support/metrics.mjs";
+import { parseMetrics, readMetrics, sum } from "./support/metrics.mjs";
 import { sqliteOk } from "./support/process.mjs";
 import { RawConnection } from "./support/raw.mjs";
 import { openSse, withSse } from "./support/sse.mjs";
@@ -242,14 +242,26 @@ describe("faulty starts", () => {
   const serve = (...args) => runToEnd(["serve", ...args]);
 
   test("all faults of the settings are reported together", async () => {
-    const end = await serve("--listen", "nowhere", "--heartbeat", "banana", "--max-payload", "-1", "--shards", "none", "--store", "ftp:x", "--no-such-flag");
+    const end = await serve("--listen", "nowhere", "--heartbeat", "banana", "--max-payload", "-1", "--shards", "none", "--store", "ftp:x");
 
     assert.notEqual(end.code, 0);
     assert.equal(end.signal, null);
-    for (const word of ["--listen", "--heartbeat", "--max-payload", "--shards", "--store", "--no-such-flag"]) {
+    for (const word of ["--listen", "--heartbeat", "--max-payload", "--shards", "--store"]) {
       assert.ok(end.stderr.includes(word), `${word} in: ${end.stderr}`);
     }
     assert.doesNotMatch(end.stdout, /listening on/);
+  });
+
+  test("an option that does not exist, a value that is missing and a stray word are named", async () => {
+    for (const [args, named] of [
+      [["--no-such-flag"], "--no-such-flag"],
+      [["--heartbeat"], "heartbeat"],
+      [["stray"], "stray"],
+    ]) {
+      const end = await serve("--listen", "127.0.0.1:0", ...store("named.db"), ...args);
+      assert.notEqual(end.code, 0, named);
+      assert.ok(end.stderr.includes(named), `${named} in: ${end.stderr}`);
+    }
   });
 
   test("an address in use is named", async (t) => {
@@ -258,6 +270,7 @@ describe("faulty starts", () => {
 
     assert.notEqual(end.code, 0);
     assert.match(end.stderr, new RegExp(`127\\.0\\.0\\.1:${gateway.port}`));
+    assert.doesNotMatch(end.stderr, /reactive_socket_service|\.hpp/, "in words for people");
     await publish(gateway, "unharmed", {});
   });
 
@@ -335,6 +348,8 @@ describe("too many connections", () => {
     kept.write(request);
     assert.equal((await kept.readAnswer()).status, 201, "the store still has its files");
     await until(async () => (await watcher.message()).frame.cursor === 4, "the watcher sees it");
+    kept.write("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const metrics = parseMetrics((await kept.readAnswer()).text);
     const complaints = gateway.stderr.split("\n").filter((line) => /EMFILE|too many open files|connection/i.test(line)).length;
 
     for (const connection of idle) connection.destroy();
@@ -346,6 +361,9 @@ describe("too many connections", () => {
     t.diagnostic(`${(used * 100).toFixed(1)} % of a core at the limit, ${complaints} lines about it`);
     assert.ok(used < 0.2, `${used}`);
     assert.ok(complaints < 50, `${complaints}`);
+    const open = sum(metrics, "streamld_connections");
+    assert.ok(open > 20 && open < 128, `the store's files are kept free: ${open} connections`);
+    assert.equal(sum(metrics, "streamld_process_max_fds"), 128);
     assert.ok(again);
     watcher.close();
     kept.destroy();

@@ -32,7 +32,6 @@ describe("two gateways on one file", () => {
       if (answer.status >= 300) refused.push(`${what}: ${answer.status} ${answer.text}`);
     };
     for (const stream of ["shared", "trimmed"]) await call(gateways[0], "PUT", at(stream));
-    let last = null;
     let isOver = false;
 
     const publishing = Array.from({ length: publishers }, async (_, who) => {
@@ -70,11 +69,10 @@ describe("two gateways on one file", () => {
       for (const transport of ["SSE", "WebSocket", "long-poll"]) {
         const account = new Account(`${transport} at ${gateway === gateways[0] ? "the first" : "the second"}`);
         accounts.push(account);
-        reading.push(readToEnd(gateway, "shared", transport, account, generator(seed + accounts.length), () => last));
+        reading.push(readToEnd(gateway, "shared", transport, account, generator(seed + accounts.length), total));
       }
     }
     await within(Promise.all(publishing), "all is published", 90);
-    last = total;
     isOver = true;
     await within(Promise.all([...upkeep, ...reading]), "all is read", 60);
 

@@ -20,7 +20,8 @@ export function call(gateway, method, path, { headers = {}, body, seconds = 15, 
       response.on("end", () => resolve(new Answer(response, Buffer.concat(parts))));
     });
     request.on("error", reject);
-    request.end(body);
+    // As bytes: node would send the headers in the encoding of a text body.
+    request.end(typeof body === "string" ? Buffer.from(body) : body);
   });
   return within(answer, `the answer to ${method} ${path.slice(0, 200)}`, seconds);
 }
@@ -114,9 +115,9 @@ export async function readAll(gateway, stream, { after, query = "", seconds = 60
 
 /** The bytes of the payload inside an envelope's or frame's text, whose last member it is. */
 export function payloadText(text) {
-  const start = text.indexOf('"payload":') + '"payload":'.length;
-  const end = text.includes('"event":{"@type"') ? text.length - 2 : text.length - 1;
-  return text.slice(start, end);
+  const whole = text.replace(/\n$/, ""); // An answer of its own ends its line.
+  const start = whole.indexOf('"payload":') + '"payload":'.length;
+  return whole.slice(start, whole.includes('"event":{"@type"') ? -2 : -1);
 }
 
 /** The numbers first..last, one after the other. */

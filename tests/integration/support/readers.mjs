@@ -62,7 +62,11 @@ async function readSome(account, chance, enough, connection, next) {
       await pause(chance.between(1, 60)); // The stall itself, not a wait for something.
       connection.resume();
     }
-    account.take(await next());
+    try {
+      account.take(await next());
+    } catch (error) {
+      throw new Error(`${account.whose} after ${account.cursor}, event ${taken} of connection ${account.connections}: ${error.message}`, { cause: error });
+    }
   }
 }
 
@@ -82,9 +86,9 @@ async function byNdjson(gateway, stream, account) {
 
 export const transports = { SSE: byEventStream, WebSocket: byWebSocket, "long-poll": byLongPoll, NDJSON: byNdjson };
 
-/** Reads by one transport until `target()` (the last number, once it is known) is reached. */
-export async function readToEnd(gateway, stream, transport, account, chance, target) {
-  const enough = () => target() !== null && account.cursor >= target();
+/** Reads by one transport, on as many connections as chance wants, until the account holds the number `last`. */
+export async function readToEnd(gateway, stream, transport, account, chance, last) {
+  const enough = () => account.cursor >= last;
   while (!enough()) {
     account.connections += 1;
     await transports[transport](gateway, stream, account, chance, enough);
