@@ -102,10 +102,12 @@ boost::asio::awaitable<void> websocket_session::run(std::vector<subscribe_reques
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     const bool is_cancelled = co_await jobs_.join_though_cancelled();
     if (fault && !is_cancelled) log::failed_jobs_of("api")("websocket session", fault);
-    if (fault || is_cancelled)
+    if (fault || is_cancelled) {
         connection_->abort();
-    else
-        co_await connection_->finish();
+        co_return;
+    }
+    co_await boost::asio::this_coro::throw_if_cancelled(true);
+    co_await connection_->finish();
 }
 
 boost::asio::awaitable<void> websocket_session::serve(std::vector<subscribe_request> at_once) {

@@ -34,7 +34,7 @@ public:
     websocket_session& operator=(const websocket_session&) = delete;
 
     /// Begins the subscriptions of the handshake's query, then serves until the connection ends or
-    /// the caller is cancelled. Throws nothing: the connection is past any HTTP answer.
+    /// the caller is cancelled. Throws for a cancellation at most: no HTTP answer could follow.
     boost::asio::awaitable<void> run(std::vector<subscribe_request> at_once);
 
 private:
