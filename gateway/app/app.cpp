@@ -18,6 +18,7 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <sys/resource.h>
 #include <utility>
 #include <vector>
@@ -72,7 +73,14 @@ public:
     /// Binds every shard to one port. Throws boost::system::system_error.
     void listen(std::size_t connections_max) {
         const std::size_t each = std::max<std::size_t>(connections_max / shards_.size(), 1);
-        endpoint_ = net::claim_endpoint(config_.listen);
+        try {
+            endpoint_ = net::claim_endpoint(config_.listen);
+        } catch (const boost::system::system_error& fault) {
+            std::ostringstream what;
+            what << "cannot listen on " << config_.listen << ": " << fault.code().message()
+                 << "; --listen takes another address and port";
+            throw std::runtime_error{what.str()};
+        }
         for (const auto& one : shards_)
             one->listen(endpoint_, each);
         const std::string url =
@@ -126,7 +134,13 @@ private:
         for (const auto& one : shards_)
             boost::asio::post(one->loop(), [leaving = one.get()] { leaving->begin_drain(); });
         for (const auto& one : shards_) {
-            boost::asio::awaitable<void> end = one->finish(deadline);
+            boost::asio::awaitable<void> leaving = one->finish_sessions(deadline);
+            co_await boost::asio::co_spawn(
+                one->loop(), std::move(leaving), boost::asio::use_awaitable
+            );
+        }
+        for (const auto& one : shards_) {
+            boost::asio::awaitable<void> end = one->finish();
             co_await boost::asio::co_spawn(one->loop(), std::move(end), boost::asio::use_awaitable);
         }
         fanout_.close();

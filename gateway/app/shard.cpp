@@ -57,14 +57,18 @@ void shard::begin_drain() {
     connections_.begin_drain();
 }
 
-// The watchdog drives every deadline of a session, so it goes on until the last one has ended.
-boost::asio::awaitable<void> shard::finish(std::chrono::steady_clock::time_point deadline) {
+boost::asio::awaitable<void> shard::finish_sessions(std::chrono::steady_clock::time_point deadline
+) {
     (void)co_await sessions_.join_until(deadline);
     listener_->stop();
     co_await acceptor_jobs_.join();
     connections_.abort_all();
     sessions_.cancel();
     co_await sessions_.join();
+}
+
+// The watchdog drives every deadline of a session, so it goes on until the last one has ended.
+boost::asio::awaitable<void> shard::finish() {
     co_await hub_.close();
     watchdog_.stop();
     work_.reset();

@@ -51,9 +51,11 @@ public:
 
     /// Sessions are asked to leave; the listener stays open to say that the gateway is going.
     void begin_drain();
-    /// Waits for the sessions until the deadline, cancels what is left, ends every job; the loop
-    /// then runs dry.
-    boost::asio::awaitable<void> finish(std::chrono::steady_clock::time_point deadline);
+    /// Waits for the sessions until the deadline, cancels what is left, stops listening.
+    boost::asio::awaitable<void> finish_sessions(std::chrono::steady_clock::time_point deadline);
+    /// Ends every job; the loop then runs dry. After the sessions of all shards, since they ask
+    /// each other.
+    boost::asio::awaitable<void> finish();
     boost::asio::awaitable<std::size_t> count_readers(std::string stream);
     void join();
 
