@@ -29,13 +29,18 @@ std::string next_link(const exchange& request, const page_facts& facts, store::o
 std::size_t page_limit(const parameters& query) {
     static constexpr store::offset_t limit_default = 100;
     static constexpr store::offset_t limit_max = 1000;
-    const std::string* text = query.find("limit");
-    if (text == nullptr) text = query.find("last");
+    std::string name = "limit";
+    const std::string* text = query.find(name);
+    if (text == nullptr) {
+        name = "last";
+        text = query.find(name);
+    }
     if (text == nullptr) return limit_default;
     const auto limit = parse_offset(*text);
     if (!limit || *limit == 0)
         throw problem{
-            "invalid-parameter", "limit is a number of events from 1 on (at most 1000 are given)"};
+            "invalid-parameter",
+            '`' + name + "` is a number of events from 1 on (at most 1000 are given)"};
     return static_cast<std::size_t>(std::min(*limit, limit_max));
 }
 
