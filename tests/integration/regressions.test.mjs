@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { rename } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { startGateway } from "./support/gateway.mjs";
-import { at, call, fill, publish } from "./support/http.mjs";
+import { runToEnd, startGateway } from "./support/gateway.mjs";
+import { assertProblem, at, call, fill, publish } from "./support/http.mjs";
 import { SqliteSession } from "./support/process.mjs";
 import { clientFrame, opcodes, RawConnection, RawWebSocket } from "./support/raw.mjs";
 import { until, within } from "./support/wait.mjs";
@@ -59,6 +59,49 @@ describe("regressions", () => {
     } finally {
       await other.close();
     }
+  });
+
+  test("a trim that asks all shards for their readers is answered during a drain, which then ends", async (t) => {
+    const gateway = await startGateway(t, { args: ["--shards", "16", "--drain", "8s"] });
+    await publish(gateway, "held", "1");
+    const other = new SqliteSession(gateway.path);
+    try {
+      await other.run("BEGIN IMMEDIATE;");
+      const asking = call(gateway, "DELETE", at("held", "/events?through=1&dry-run=true"), { fresh: true, seconds: 20 });
+      await pause(300); // Nothing tells from outside when it waits.
+
+      gateway.signal("SIGTERM");
+      await pause(500);
+      await other.run("ROLLBACK;");
+
+      assert.equal((await asking).status, 200);
+      const { code, signal } = await within(gateway.exited, "the end", 20);
+      assert.deepEqual({ code, signal }, { code: 0, signal: null }, gateway.stderr);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("a port that is taken is told in one plain line", async (t) => {
+    const gateway = await startGateway(t);
+
+    const end = await runToEnd(["serve", "--listen", `127.0.0.1:${gateway.port}`, "--store", `sqlite:${gateway.path}`]);
+
+    assert.equal(end.code, 1);
+    assert.equal(
+      end.stderr,
+      `streamld: cannot listen on 127.0.0.1:${gateway.port}: Address already in use; --listen takes another address and port\n`,
+    );
+  });
+
+  test("a bad `last` is told by its name", async (t) => {
+    const gateway = await startGateway(t);
+    await publish(gateway, "s", "1");
+
+    const answer = await call(gateway, "GET", at("s", "/events?last=0"));
+
+    assertProblem(answer, 400, "invalid-parameter");
+    assert.match(answer.json.detail, /`last`/);
   });
 
   test("a peer that asks and does not read costs little, and gets every answer once it reads", async (t) => {
