@@ -81,9 +81,11 @@ hub::catch_up(stream_tail& tail, offset_t after, offset_t through, std::string k
     const std::shared_ptr<stream_tail> shared_tail = tail_entry->second;
     page_key identity{tail_entry->first, after, through, std::move(key)};
     const auto [flight, is_new] = page_readings_.try_emplace(identity);
+    if (is_new) flight->second = std::make_shared<page_reading>();
+    // Held from here on: a reading that is answered at once leaves the map inside spawn().
+    const std::shared_ptr<page_reading> mine = flight->second;
     if (is_new) {
-        flight->second = std::make_shared<page_reading>();
-        store::read_request& request = flight->second->request;
+        store::read_request& request = mine->request;
         request.stream = tail.stream();
         request.after = after;
         request.through = through;
@@ -94,7 +96,6 @@ hub::catch_up(stream_tail& tail, offset_t after, offset_t through, std::string k
             request.through = std::min(through, seen.first - 1);
         jobs_.spawn("catch-up", fly(std::move(identity), shared_tail));
     }
-    const std::shared_ptr<page_reading> mine = flight->second;
     co_await finished(mine);
     co_return mine->page;
 }
