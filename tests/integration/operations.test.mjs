@@ -10,6 +10,7 @@ import { assertDense, assertProblem, at, call, fill, publish, readAll, subscript
 import { parseMetrics, readMetrics, sum } from "./support/metrics.mjs";
 import { sqliteOk } from "./support/process.mjs";
 import { RawConnection } from "./support/raw.mjs";
+import { scaled } from "./support/scale.mjs";
 import { openSse, withSse } from "./support/sse.mjs";
 import { until, within } from "./support/wait.mjs";
 import { WsClient, withWs } from "./support/websocket.mjs";
@@ -85,6 +86,21 @@ describe("probes and metrics", () => {
     for (const socket of sockets) socket.terminate();
     await until(async () => (await gauge("streamld_connections")) === before_, "they are counted off");
     await until(async () => (await gauge("streamld_readers")) === 0, "so are the readers");
+  });
+
+  test("in silence many readers cost next to no processor time", async (t) => {
+    const streams = await Promise.all(Array.from({ length: 40 }, (_, i) => openSse(gateway, `/events?stream=calm-${i}&stream=calm`)));
+    const sockets = await Promise.all(Array.from({ length: 40 }, () => WsClient.open(gateway, "?stream=calm&stream=calm-1")));
+    for (const stream of streams) await stream.named("position");
+    const cpu = await gateway.cpuSeconds();
+    const begun = Date.now();
+    await until(() => Date.now() - begun > 3000, "the measuring time");
+    const used = ((await gateway.cpuSeconds()) - cpu) / ((Date.now() - begun) / 1000);
+    for (const stream of streams) stream.close();
+    for (const socket of sockets) socket.terminate();
+
+    t.diagnostic(`${(used * 100).toFixed(2)} % of a core`);
+    assert.ok(used < scaled(0.02, 0.1), `${used}`);
   });
 
   test("no token that was shown appears in metrics, logs or error texts", async () => {

@@ -92,7 +92,7 @@ describe("readers that stop reading", () => {
   for (const transport of Object.keys(open)) {
     test(`a stalled ${transport} reader that was trimmed meanwhile is told the gap, and nothing is skipped in silence`, async (t) => {
       const gateway = await startGateway(t);
-      const total = scaled(30_000, 12_000);
+      const total = 30_000; // Far more than sockets and the memory of a tail hold.
       const trimmed = total - 1000;
       await pour(gateway, "trimmed", 1, 10);
       const reader = await open[transport](gateway, "trimmed", 0);

@@ -24,7 +24,10 @@ export class Gateway {
   #exit = null;
   #wasKilled = false;
 
-  /** options: args, dir (kept if given), store (path), shell (a command put before the program, `exec` included). */
+  /**
+   * options: args; dir, kept if given; store, its path; shell, commands of bash that come before the program in the same
+   * process; before, a command that bash itself is run by. Both find the folder in STREAMLD_DIR.
+   */
   constructor(options = {}) {
     this.#options = options;
     this.dir = options.dir ?? null;
@@ -41,10 +44,13 @@ export class Gateway {
     this.stderr = "";
     this.#wasKilled = false;
     const args = ["serve", ...this.#settings(more)];
-    const { shell } = this.#options;
-    const child = shell
-      ? spawn("bash", ["-c", `${shell} exec "$0" "$@"`, program, ...args], { stdio: ["ignore", "pipe", "pipe"] })
-      : spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...env, ...this.#options.env } });
+    const { shell, before: wrapper = [] } = this.#options;
+    const command = [program, ...args];
+    if (shell) command.unshift(...wrapper, "bash", "-c", `${shell} exec "$0" "$@"`);
+    const child = spawn(command[0], command.slice(1), {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...env, STREAMLD_DIR: this.dir },
+    });
     this.#child = child;
     children.add(child);
     this.#exit = new Promise((resolve) => {
