@@ -204,6 +204,7 @@ asio::awaitable<bool> http_connection::impl::respond(response answer) {
 
 void http_connection::impl::begin_stream(response head, bool chunked) {
     is_head_request_ = current.method == "HEAD";
+    is_finite_ = chunked;
     is_chunked = chunked && current.version >= 11;
     response_framing framing;
     framing.is_chunked = is_chunked;
@@ -256,11 +257,14 @@ void http_connection::impl::watch_peer() {
     );
 }
 
-// What a client sends during a stream has no meaning; its end of sending is its leaving.
+// What a client sends during a stream has no meaning. Its end of sending is its leaving, unless the
+// answer ends by itself: then it may only have said all it had to say (`nc -N`), and if it did
+// leave, the next write tells.
 void http_connection::impl::discard_from_peer() {
     constexpr std::size_t discarded_bytes_max = 64 * 1024;
     const auto outcome = link->discard();
     discarded_bytes_ += outcome.bytes;
+    if (outcome.has_left && is_finite_) return;
     if (outcome.has_left || discarded_bytes_ > discarded_bytes_max) {
         link->out.close();
         return;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { rename } from "node:fs/promises";
+import net from "node:net";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { runToEnd, startGateway } from "./support/gateway.mjs";
@@ -165,6 +166,22 @@ describe("regressions", () => {
     assert.equal(answer.status, 409);
     assert.equal(answer.json.reason, "trimmed");
     keeper.destroy();
+  });
+
+  test("a client that ends its own side gets a whole range all the same", async (t) => {
+    const gateway = await startGateway(t);
+    await fill(gateway, "range", 5000);
+    const socket = net.connect({ port: gateway.port, host: "127.0.0.1", allowHalfOpen: true });
+    let received = "";
+    socket.on("data", (bytes) => (received += bytes.toString("latin1")));
+
+    socket.end(
+      `GET ${at("range", "/events")} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAccept: application/x-ndjson\r\n\r\n`,
+    );
+
+    await within(once(socket, "end"), "the end of the answer");
+    assert.match(received, /"sequence":5000,/);
+    assert.ok(received.endsWith("\r\n0\r\n\r\n"), "the last chunk");
   });
 
   test("HEAD of what has no known length says none", async (t) => {

@@ -53,6 +53,7 @@ private:
     bool is_refused_ = false;
     bool has_read_body_ = false;
     bool is_head_request_ = false;
+    bool is_finite_ = false; // The stream has an end of its own.
     std::string head_;
     std::string peer_address_;
     wire::clock::time_point body_end_{};
