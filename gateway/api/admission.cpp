@@ -27,7 +27,7 @@ void guard(exchange& request) {
     const auto rules = rules_of(limits);
     const auto host = request.header("Host");
     const auto origin = request.header("Origin");
-    const bool is_for_anyone = is_for_any_host(request.path);
+    const bool is_for_anyone = is_operation(request.path);
     if (!limits.allowed_origins.empty()) request.common_headers.emplace_back("Vary", "Origin");
     if (!is_for_anyone && !auth::is_host_allowed(host, rules))
         throw problem(

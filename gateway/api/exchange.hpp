@@ -36,7 +36,8 @@ struct services {
     nursery& sessions;
     open_connections& connections;
     const settings& limits;
-    const std::atomic<bool>& is_draining;      // SIGTERM came.
+    std::size_t connections_max;          // Served in full; those beyond are told to come back.
+    const std::atomic<bool>& is_draining; // SIGTERM came.
     std::function<std::string()> metrics_text; // Renders /metrics.
     std::function<boost::asio::awaitable<std::size_t>(std::string)>
         subscriptions_of; // A stream's, over all shards.
@@ -45,17 +46,17 @@ struct services {
 struct exchange {
     services& shard;
     net::http_connection& connection;
-    std::string method; // "GET" for HEAD too; `is_head` tells.
+    std::string method = {}; // "GET" for HEAD too; `is_head` tells.
     bool is_head = false;
-    std::string path; // Raw, without the query.
-    std::vector<std::string>
-        names;        // The path's variable segments, percent-decoded once ({s}, then {c} or {n}).
-    parameters query; // Decoded, checked against the row's known names.
-    std::string
-        host_url; // "http://host:port" of this server as the client sees it, or --public-url.
-
-    std::vector<std::pair<std::string, std::string>> common_headers =
-        {}; // CORS; for every answer to this request.
+    bool is_surplus = false; // Of a connection beyond connections_max.
+    std::string path = {};   // Raw, without the query.
+    // The path's variable segments, percent-decoded once: {s}, then {c} or {n}.
+    std::vector<std::string> names = {};
+    parameters query = {}; // Decoded, checked against the row's known names.
+    // "http://host:port" of this server as the client sees it, or --public-url.
+    std::string host_url = {};
+    // CORS; for every answer to this request.
+    std::vector<std::pair<std::string, std::string>> common_headers = {};
 
     /// The session does this for answers that are returned; whoever begins a stream does it for the
     /// stream's head.

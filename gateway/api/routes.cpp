@@ -156,7 +156,7 @@ route_match find_route(std::string_view method, std::string_view path) {
     return found;
 }
 
-bool is_for_any_host(std::string_view path) noexcept {
+bool is_operation(std::string_view path) noexcept {
     return path == "/healthz" || path == "/readyz" || path == "/metrics";
 }
 

@@ -37,7 +37,8 @@ struct route_match {
 /// `path` is raw. Throws problem: unknown-path, or invalid-name for a segment that is no name.
 [[nodiscard]] route_match find_route(std::string_view method, std::string_view path);
 
-/// /healthz, /readyz and /metrics take any Host and Origin.
-[[nodiscard]] bool is_for_any_host(std::string_view path) noexcept;
+/// /healthz, /readyz and /metrics: they take any Host and Origin, and are answered beyond the limit
+/// of connections.
+[[nodiscard]] bool is_operation(std::string_view path) noexcept;
 
 } // namespace streamld::api

@@ -59,6 +59,11 @@ boost::asio::awaitable<bool> answer_request(exchange& request) {
         if (admitted.row != nullptr) {
             const auto& row = *admitted.row;
             is_event_stream = wants_event_stream(request, row);
+            if (request.is_surplus && !is_operation(request.path))
+                throw problem(
+                    "too-many-requests",
+                    "the server has as many connections as it may; try again soon"
+                );
             if (row.is_new_work && request.shard.is_draining)
                 throw problem(
                     "shutting-down",
@@ -84,6 +89,11 @@ boost::asio::awaitable<bool> answer_request(exchange& request) {
         answer = problem("internal", "something went wrong here; it was logged").to_response();
     }
     if (!answer) co_return false; // A stream or an upgrade: the connection is over.
+    if (!request.connection.takes_answer()) {
+        // It failed after its stream had begun: a second head must not land in the body.
+        request.connection.abort();
+        co_return false;
+    }
     request.dress(*answer);
     end_line(answer->body);
     if (request.shard.is_draining) answer->must_close = true;
@@ -106,6 +116,8 @@ boost::asio::awaitable<void> run_session(
     const auto local = local_address(socket);
     net::http_connection connection(std::move(socket), context);
     const open_connections::seat seat(shard.connections, connection);
+    const bool is_surplus = shard.shard_probes.connections() > shard.connections_max;
+    if (is_surplus) connection.serve_one_request();
     for (bool goes_on = true; goes_on;) {
         const auto state = co_await connection.read_head();
         if (state == net::head_state::closed) break;
@@ -115,6 +127,7 @@ boost::asio::awaitable<void> run_session(
         }
         exchange request{shard, connection};
         request.host_url = own_url(request, local);
+        request.is_surplus = is_surplus;
         goes_on = co_await answer_request(request);
     }
 }

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t reserved_descriptors = 64; // For the store's files and the process itself.
 
-/// As many descriptors as we may have; how many connections that allows.
+/// Raises the limit as far as it goes; how many descriptors connections may have.
 std::size_t raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024 - reserved_descriptors;
@@ -70,9 +70,8 @@ public:
             shards_.push_back(std::make_unique<shard>(config_, links_));
     }
 
-    /// Binds every shard to one port. Throws boost::system::system_error.
-    void listen(std::size_t connections_max) {
-        const std::size_t each = std::max<std::size_t>(connections_max / shards_.size(), 1);
+    /// Binds every shard to one port. `descriptors`: what connections may have.
+    void listen(std::size_t descriptors) {
         try {
             endpoint_ = net::claim_endpoint(config_.listen);
         } catch (const boost::system::system_error& fault) {
@@ -82,10 +81,21 @@ public:
             throw std::runtime_error{what.str()};
         }
         for (const auto& one : shards_)
-            one->listen(endpoint_, each);
+            one->listen(endpoint_, connections_of_a_shard(descriptors));
         const std::string url =
             config_.api.public_url.empty() ? url_of(endpoint_) : config_.api.public_url;
         set_jsonld_context_url(url + "/streamld/context.jsonld");
+    }
+
+    /// The limit that was set, or what the descriptors allow besides the surplus.
+    std::size_t connections_of_a_shard(std::size_t descriptors) const {
+        const std::size_t share = std::max<std::size_t>(descriptors / config_.shards, 1);
+        const std::size_t surplus = shard::surplus_of(share);
+        const std::size_t allowed = share > 2 * surplus ? share - surplus : share;
+        if (config_.connections_max == 0) return allowed;
+        return std::min(
+            allowed, std::max<std::size_t>(config_.connections_max / config_.shards, 1)
+        );
     }
 
     void run() {
@@ -180,16 +190,13 @@ private:
 } // namespace
 
 int serve(const config& settings) {
-    std::signal(
-        SIGPIPE, SIG_IGN
-    ); // A write to a peer that has left is an error value, not a signal.
+    // A write to a peer that has left is an error value, not a signal.
+    std::signal(SIGPIPE, SIG_IGN);
     log::set_level(settings.log_level);
-    const std::size_t allowed = raise_descriptor_limit();
-    const std::size_t connections_max =
-        settings.connections_max == 0 ? allowed : std::min(settings.connections_max, allowed);
+    const std::size_t descriptors = raise_descriptor_limit();
     try {
         gateway running{settings};
-        running.listen(connections_max);
+        running.listen(descriptors);
         running.run();
         return EXIT_SUCCESS;
     } catch (const store::error& fault) {

@@ -51,6 +51,7 @@ int run_command(std::span<const char* const> arguments) {
         std::cout << usage;
         return EXIT_SUCCESS;
     }
+    if (!command.empty()) std::cerr << "streamld: there is no command '" << command << "'\n";
     std::cerr << usage;
     return usage_error;
 }

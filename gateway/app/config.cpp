@@ -39,7 +39,7 @@ options::options_description descriptions() {
         ("max-payload", text()->default_value("1048576"), "bytes of one event (at most 16777216)")
         ("max-batch", text()->default_value("10000"), "events of one NDJSON publish")
         ("max-body", text()->default_value("16777216"), "bytes of one request body")
-        ("max-connections", text()->default_value("0"), "open connections (0: what the file limit allows)")
+        ("max-connections", text()->default_value("0"), "open connections, all shards together (0: what the file limit allows)")
         ("public-url", text()->default_value(""), "URL that clients use, e.g. https://events.example")
         ("allow-origin", options::value<std::vector<std::string>>(), "a web origin that may read and publish (repeatable)")
         ("insecure-open", options::bool_switch(), "serve beyond loopback without authentication")

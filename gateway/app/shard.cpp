@@ -5,6 +5,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace streamld::app {
@@ -26,6 +27,7 @@ shard::shard(const config& settings, const shard_links& links)
           sessions_,
           connections_,
           config_.api,
+          0,
           links.is_draining,
           links.metrics_text,
           links.subscriptions_of},
@@ -35,8 +37,15 @@ shard::shard(const config& settings, const shard_links& links)
 
 shard::~shard() = default;
 
+std::size_t shard::surplus_of(std::size_t connections_max) {
+    return std::clamp<std::size_t>(connections_max / 8, 4, 64);
+}
+
 void shard::listen(const boost::asio::ip::tcp::endpoint& at, std::size_t connections_max) {
-    listener_.emplace(loop_, at, connections_max, probes_);
+    services_.connections_max = connections_max;
+    // Those beyond are accepted to be told so: probes must be answered, and an event stream must
+    // not meet a closed door.
+    listener_.emplace(loop_, at, connections_max + surplus_of(connections_max), probes_);
 }
 
 void shard::start() {

@@ -43,6 +43,9 @@ public:
     shard(const shard&) = delete;
     shard& operator=(const shard&) = delete;
 
+    /// How many connections beyond the limit are accepted for one request each.
+    [[nodiscard]] static std::size_t surplus_of(std::size_t connections_max);
+
     /// Binds; throws boost::system::system_error. Before start().
     void listen(const boost::asio::ip::tcp::endpoint& at, std::size_t connections_max);
     void start();

@@ -119,6 +119,8 @@ void event_stream::append_position(std::string& out) const {
 void event_stream::frames(std::size_t index, const frame_slice& slice) {
     has_moved_ = false;
     place& one = places_[index];
+    // A stream that came into being under the subscription.
+    if (one.epoch.empty()) one.epoch = slice.block->epoch();
     if (!options_.is_multiple) {
         one.cursor = slice.last();
         connection_.out().push(net::piece{slice.block, slice.bytes()});

@@ -52,7 +52,8 @@ std::size_t frame_block::memory() const noexcept {
 }
 
 block_builder::block_builder(std::string_view stream, std::string_view epoch, wire_format format)
-    : format_(format), epoch_(epoch), block_(std::make_unique<frame_block>()) {
+    : format_(format), block_(std::make_unique<frame_block>()) {
+    block_->epoch_ = epoch;
     append_json_string(stream_json_, stream);
 }
 
@@ -72,7 +73,7 @@ void block_builder::add(const store::event_view& event) {
         append_integer(out, event.offset);
         if (format_.has_epoch_id) {
             out += '.';
-            out += epoch_;
+            out += block_->epoch_;
         }
         out += '\n';
         [[fallthrough]];
@@ -159,6 +160,7 @@ block_ptr block_builder::finish(std::chrono::steady_clock::time_point noticed_at
     block_->noticed_at_ = noticed_at;
     block_ptr whole = std::move(block_);
     block_ = std::make_unique<frame_block>();
+    block_->epoch_ = whole->epoch();
     return whole;
 }
 

@@ -66,6 +66,9 @@ public:
     [[nodiscard]] std::string_view bytes(std::size_t from, std::size_t to) const noexcept;
     [[nodiscard]] std::size_t memory() const noexcept;
 
+    /// The stream's epoch.
+    [[nodiscard]] const std::string& epoch() const noexcept { return epoch_; }
+
     /// When this process committed or noticed the events; the epoch of the clock for pages of
     /// history.
     [[nodiscard]] std::chrono::steady_clock::time_point noticed_at() const noexcept {
@@ -76,6 +79,7 @@ private:
     friend class block_builder;
     std::string bytes_;
     std::string keys_;
+    std::string epoch_;
     std::vector<entry> entries_;
     std::chrono::steady_clock::time_point noticed_at_{};
 };
@@ -117,7 +121,6 @@ private:
 
     wire_format format_;
     std::string stream_json_; // The name as a JSON string, escaped once.
-    std::string epoch_;
     std::unique_ptr<frame_block> block_;
     std::string scratch_; // One WebSocket message, whose length goes first.
 };

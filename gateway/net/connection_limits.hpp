@@ -11,6 +11,8 @@ struct connection_limits {
     std::size_t head_bytes_max = 64 * 1024;
     std::size_t target_bytes_max = 16 * 1024;
     std::chrono::milliseconds idle_timeout{75'000}; // Between requests; longer than the proxies'.
+    std::chrono::milliseconds surplus_timeout{
+        2'000};                                     // For the one request of a connection too many.
     std::chrono::milliseconds head_timeout{15'000}; // From the first byte of a head to its end.
     std::chrono::milliseconds body_timeout{60'000}; // Without progress in a body.
     std::chrono::milliseconds body_total_timeout{300'000}; // For a whole body.

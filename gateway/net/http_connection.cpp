@@ -59,7 +59,7 @@ asio::awaitable<head_state> http_connection::impl::read_head() {
     forget_request();
     free_text(body);
     phase_ = phase::between;
-    link->set_deadline_in(limits().idle_timeout);
+    link->set_deadline_in(is_surplus_ ? limits().surplus_timeout : limits().idle_timeout);
     std::size_t looked_at = 0;
     for (;;) {
         drop_leading_line_breaks();
@@ -277,6 +277,11 @@ void http_connection::impl::begin_drain() {
     if (is_waiting_for_head_ && phase_ == phase::between) link->expire();
 }
 
+void http_connection::impl::serve_one_request() {
+    is_draining_ = true;
+    is_surplus_ = true;
+}
+
 // The public face.
 
 http_connection::http_connection(tcp::socket socket, const connection_context& context)
@@ -330,6 +335,14 @@ outbox& http_connection::out() noexcept {
 
 void http_connection::begin_drain() {
     if (impl_) impl_->begin_drain();
+}
+
+void http_connection::serve_one_request() {
+    impl_->serve_one_request();
+}
+
+bool http_connection::takes_answer() const noexcept {
+    return impl_ && impl_->takes_answer();
 }
 
 void http_connection::abort() {

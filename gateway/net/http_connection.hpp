@@ -69,6 +69,13 @@ public:
     /// No new request is waited for: an idle connection closes now, a busy one behind its answer
     /// (`Connection: close`).
     void begin_drain();
+    /// Before the first read_head(): one request is awaited, and not for long; its answer closes.
+    void serve_one_request();
+
+    /// May respond() be called for the current request? Not once a stream has begun, nor after an
+    /// upgrade.
+    [[nodiscard]] bool takes_answer() const noexcept;
+
     /// Ends everything at once.
     void abort();
 

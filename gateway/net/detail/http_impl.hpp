@@ -23,6 +23,9 @@ public:
     void push_body(piece part);
     boost::asio::awaitable<void> end_stream();
     void begin_drain();
+    void serve_one_request();
+
+    [[nodiscard]] bool takes_answer() const noexcept { return phase_ != phase::streaming; }
 
     std::unique_ptr<wire> link;
     request current;
@@ -50,6 +53,7 @@ private:
     phase phase_ = phase::between;
     bool is_waiting_for_head_ = false;
     bool is_draining_ = false;
+    bool is_surplus_ = false;
     bool is_refused_ = false;
     bool has_read_body_ = false;
     bool is_head_request_ = false;
