@@ -71,9 +71,9 @@ BOOST_AUTO_TEST_CASE(head_is_answered_wherever_get_is) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_probes_take_any_host) {
-    BOOST_TEST(streamld::api::is_for_any_host("/readyz"));
-    BOOST_TEST(!streamld::api::is_for_any_host("/streams"));
-    BOOST_TEST(!streamld::api::is_for_any_host("/"));
+    BOOST_TEST(streamld::api::is_operation("/readyz"));
+    BOOST_TEST(!streamld::api::is_operation("/streams"));
+    BOOST_TEST(!streamld::api::is_operation("/"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
