@@ -20,6 +20,9 @@ struct open_options {
     std::size_t wal_bytes_max = std::size_t{64} << 20;
 };
 
+/// What is wrong with a store URL, before anything is opened; empty: nothing.
+[[nodiscard]] std::string fault_of_store_url(const std::string& url);
+
 /// `sqlite:path` (`sqlite://path`, a plain path). Opens, checks and migrates; throws store::error.
 /// The observer may be null, and outlives the engine.
 [[nodiscard]] std::unique_ptr<engine>

@@ -170,6 +170,8 @@ void read_values(const options::variables_map& values, config_result& result) {
     reader from{values, result.faults};
     read_listen(from, values["insecure-open"].as<bool>(), to);
     to.store_url = from.text("store");
+    const std::string store_fault = store::fault_of_store_url(to.store_url);
+    if (!store_fault.empty()) from.fault("store", "names no store: " + store_fault);
     to.shards = default_shards();
     from.number("shards", 1, shards_max, to.shards);
     from.duration("heartbeat", milliseconds{500}, milliseconds{300'000}, to.api.heartbeat);
@@ -194,18 +196,24 @@ config_result read_config(std::span<const char* const> arguments) {
         // Long names only, never guessed from their beginning: a typo is a fault.
         const int long_names =
             style::allow_long | style::long_allow_adjacent | style::long_allow_next;
-        const options::options_description known = descriptions();
-        options::positional_options_description none;
+        options::options_description known = descriptions();
+        known.add_options()("stray", options::value<std::vector<std::string>>());
+        // No words but options; one that strays is named, which Boost does not.
+        options::positional_options_description stray;
+        stray.add("stray", -1);
         options::store(
             options::command_line_parser{words}
                 .options(known)
-                .positional(none)
+                .positional(stray)
                 .style(long_names)
                 .run(),
             values
         );
         options::notify(values);
         result.wants_help = values["help"].as<bool>();
+        if (values.count("stray") > 0)
+            for (const std::string& word : values["stray"].as<std::vector<std::string>>())
+                result.faults.push_back("'" + word + "' is no option");
         read_values(values, result);
     } catch (const options::error& fault) {
         result.faults.emplace_back(fault.what());
