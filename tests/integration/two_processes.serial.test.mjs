@@ -23,8 +23,8 @@ describe("two gateways on one file", () => {
     t.diagnostic(`seed ${seed}`);
     const gateways = await twoGateways(t);
     const publishers = 64;
-    const each = scaled(60, 8);
-    const bySql = scaled(300, 40);
+    const each = scaled(40, 8);
+    const bySql = scaled(200, 40);
     const total = publishers * each + bySql;
     const acknowledged = new Map();
     const refused = [];

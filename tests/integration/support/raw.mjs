@@ -257,11 +257,11 @@ export class RawWebSocket {
   #rest = Buffer.alloc(0);
   #parts = null;
 
-  /** `tail`: bytes sent in the same write as the handshake. */
-  static async open(gateway, path = "/replication", { headers = {}, tail = "" } = {}) {
+  /** `tail`: bytes sent in the same write as the handshake. Pings are answered, unless `answersPings` is false. */
+  static async open(gateway, path = "/replication", { headers = {}, tail = "", answersPings = true } = {}) {
     const { connection, head } = await RawWebSocket.handshake(gateway, path, { headers, tail });
     assert.equal(head.status, 101, head.line);
-    return new RawWebSocket(connection, head);
+    return new RawWebSocket(connection, head, answersPings);
   }
 
   /** Sends the handshake and gives whatever head comes back. */
@@ -282,9 +282,10 @@ export class RawWebSocket {
     return { connection, head: await connection.readHead() };
   }
 
-  constructor(connection, head) {
+  constructor(connection, head, answersPings = true) {
     this.connection = connection;
     this.head = head;
+    this.answersPings = answersPings;
     connection.consume(
       (bytes) => this.#feed(bytes),
       () => this.frames.end("the connection ended"),
@@ -339,6 +340,7 @@ export class RawWebSocket {
     assert.ok([0, 1, 2, 8, 9, 10].includes(frame.opcode), `opcode ${frame.opcode}`);
     if (frame.opcode >= 8) {
       assert.ok(frame.isFinal && frame.payload.length <= 125, "a control frame is short and whole");
+      if (frame.opcode === opcodes.ping && this.answersPings) this.write(clientFrame(opcodes.pong, frame.payload));
       this.frames.push(frame);
       return;
     }
