@@ -27,8 +27,10 @@ public:
         : link_(link), already_read_(std::move(already_read)), can_write_(link.context.shard_turn) {
     }
 
+    // Beast may hold the stream to the end of the read that told its owner to go: the wire is gone
+    // then, and must not be touched. A write that waits is a pending one, and the wire still there.
     ~outbox_stream() {
-        link_.out.unwatch(can_write_);
+        if (is_waiting_) link_.out.unwatch(can_write_);
         can_write_.abandon();
     }
 
@@ -65,6 +67,7 @@ public:
             // A peer that asks without reading answers is not read on: its pings gather with it,
             // not here.
             link_.out.watch(can_write_);
+            is_waiting_ = true;
             using waiter = write_waiter<decltype(handler)>;
             can_write_.wait_with(std::make_unique<waiter>(*this, std::move(handler), n));
         };
@@ -84,6 +87,7 @@ private:
 
         void complete(error_code) override {
             owner_.link_.out.unwatch(owner_.can_write_);
+            owner_.is_waiting_ = false;
             complete_soon_on(owner_.get_executor(), std::move(handler_), error_code{}, bytes_);
         }
 
@@ -125,6 +129,7 @@ private:
     wire& link_;
     std::string already_read_;
     wakeup can_write_;
+    bool is_waiting_ = false; // A write of Beast's, for room in the outbox.
 };
 
 // Beast's hooks. websocket_connection::finish() ends the connection itself, when all has been sent.
