@@ -11,6 +11,8 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::size_t group_bytes_max = std::size_t{32} << 20;
 constexpr std::chrono::milliseconds expiry_interval{20};
+constexpr std::chrono::seconds shared_interval{1};
+constexpr std::chrono::milliseconds give_way_max{2};
 
 error late() {
     return error(errc::busy, "the deadline passed before the write's turn came");
@@ -164,7 +166,11 @@ void writer::serve() {
             }
         }
         // Each kind of work gets its turn, so none can starve another.
-        if (has_group) commit_group();
+        if (has_group) {
+            const auto began = clock::now();
+            commit_group();
+            give_way(began);
+        }
         if (own) serve_session(own);
         if (!purges_.empty()) delete_trimmed();
     }
@@ -184,7 +190,9 @@ void writer::begin() {
     identity_.check();
     const bool has_foreign = books().begin();
     board_.begin_writing();
-    if (has_foreign) tell_.foreign_commit();
+    if (!has_foreign) return;
+    foreign_at_ = clock::now();
+    tell_.foreign_commit();
 }
 
 // After the COMMIT: first the reports, in commit order, then the answers (by the caller of this).
@@ -220,6 +228,18 @@ void writer::commit_group() {
     if (!fault) finish_commit();
     for (const auto& member : members)
         member->settle(fault);
+}
+
+// Whoever waits for SQLite's lock looks for it now and then, and would hardly ever find it between
+// two groups of a busy gateway. So where another program has written lately, the lock lies open for
+// a part of the time; meanwhile the next group grows.
+void writer::give_way(deadline_t began) {
+    const auto now = clock::now();
+    if (now - foreign_at_ > shared_interval) return;
+    const auto pause = std::min<clock::duration>((now - began) / 4, give_way_max);
+    std::unique_lock lock(mutex_);
+    if (waiting_.empty()) return;
+    changed_.wait_for(lock, pause, [this] { return is_closed_; });
 }
 
 void writer::apply_group(const group& members) {

@@ -160,6 +160,7 @@ private:
     void begin();
     void finish_commit();
     void commit_group();
+    void give_way(deadline_t began);
     void apply_group(const group& members);
     group take_group();
     void expire_waiting();
@@ -190,6 +191,7 @@ private:
     std::deque<purge> purges_;
     trouble_report trouble_;
     deadline_t expired_at_{};
+    deadline_t foreign_at_{}; // When another program's commit was last met.
 
     std::thread thread_;
 };
