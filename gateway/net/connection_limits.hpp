@@ -16,7 +16,9 @@ struct connection_limits {
     std::chrono::milliseconds head_timeout{15'000}; // From the first byte of a head to its end.
     std::chrono::milliseconds body_timeout{60'000}; // Without progress in a body.
     std::chrono::milliseconds body_total_timeout{300'000}; // For a whole body.
-    std::chrono::milliseconds write_timeout{60'000};       // A write without progress.
+    // A write without progress: a minute, and a little, so that who stops for a minute is still
+    // there.
+    std::chrono::milliseconds write_timeout{65'000};
     std::chrono::milliseconds linger_timeout{
         2'000}; // Reading on behind the last word, without progress;
     std::chrono::milliseconds linger_total_timeout{30'000}; // in all,
