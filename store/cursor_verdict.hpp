@@ -8,7 +8,7 @@
 
 namespace streamld::store {
 
-/// What is known of a stream. head and horizon are stored numbers that only rise (architecture:
+/// What is known of a stream. head and horizon are stored numbers that only rise (they are
 /// never derived from rows).
 struct stream_bounds {
     bool exists = false;
