@@ -197,6 +197,12 @@ void websocket_connection::impl::tick(clock::time_point now) {
 
 void websocket_connection::impl::look_for_life(clock::time_point now) {
     const auto& limits = link->context.limits;
+    if (link->out.pending_bytes() > 0) {
+        // A ping would wait behind what waits already, so its silence proves nothing: whether this
+        // peer takes what is sent is the write's deadline to judge.
+        heard();
+        return;
+    }
     if (now - heard_at_ < limits.ping_interval * (pings_unanswered_ + 1)) return;
     if (pings_unanswered_ >= limits.pings_unanswered_max) {
         ending = "timeout";

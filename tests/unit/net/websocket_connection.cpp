@@ -273,6 +273,23 @@ BOOST_AUTO_TEST_CASE(a_peer_that_stops_reading_is_told_1013_and_left) {
     BOOST_TEST(it.socket->ending() == "stuck");
 }
 
+BOOST_AUTO_TEST_CASE(a_peer_that_lags_is_judged_by_its_writes_and_not_by_pings) {
+    websocket_session it{8 * 1024};
+    it.limits.ping_interval = std::chrono::milliseconds{30};
+    BOOST_TEST(it.open());
+    const std::string big(1024 * 1024, 'x');
+    while (it.socket->out().is_ready()) {
+        it.socket->send_text(big);
+        it.shard.settle();
+    }
+
+    // Many times what a silent peer is given.
+    const std::chrono::milliseconds patience{500};
+    BOOST_TEST(!it.shard.until([&] { return it.is_over; }, patience));
+
+    BOOST_TEST(it.socket->ending() == "");
+}
+
 BOOST_AUTO_TEST_CASE(control_frames_never_cut_a_burst_of_texts) {
     websocket_session it{16 * 1024};
     BOOST_TEST(it.open());
