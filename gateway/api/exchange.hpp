@@ -33,7 +33,6 @@ struct services {
     probes& shard_probes;
     turn& shard_turn;
     watchdog& shard_watchdog;
-    nursery& sessions;
     open_connections& connections;
     const settings& limits;
     std::size_t connections_max;          // Served in full; those beyond are told to come back.

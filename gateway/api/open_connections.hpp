@@ -44,8 +44,6 @@ public:
             each.connection_.abort();
     }
 
-    [[nodiscard]] std::size_t size() const noexcept { return seats_.size(); }
-
 private:
     boost::intrusive::list<seat, boost::intrusive::constant_time_size<false>> seats_;
 };

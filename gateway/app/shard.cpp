@@ -24,7 +24,6 @@ shard::shard(const config& settings, const shard_links& links)
           probes_,
           turn_,
           watchdog_,
-          sessions_,
           connections_,
           config_.api,
           0,

@@ -66,8 +66,6 @@ public:
 
     [[nodiscard]] const probes& counters() const noexcept { return probes_; }
 
-    [[nodiscard]] hub& shard_hub() noexcept { return hub_; }
-
 private:
     void accepted(boost::asio::ip::tcp::socket socket);
 

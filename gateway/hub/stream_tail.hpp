@@ -60,8 +60,6 @@ public:
     void add_waiter(wakeup& waiting);
     void remove_waiter(wakeup& waiting) noexcept;
 
-    [[nodiscard]] bool has_waiters() const noexcept { return !waiters_.empty(); }
-
     [[nodiscard]] std::size_t waiter_count() const noexcept { return waiters_.size(); }
 
     void notify_all() noexcept;

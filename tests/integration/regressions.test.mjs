@@ -8,11 +8,16 @@ import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { runToEnd, startGateway } from "./support/gateway.mjs";
 import { assertProblem, at, call, fill, publish } from "./support/http.mjs";
+import { readMetrics, sum } from "./support/metrics.mjs";
 import { SqliteSession } from "./support/process.mjs";
 import { clientFrame, opcodes, RawConnection, RawWebSocket } from "./support/raw.mjs";
 import { scaled } from "./support/scale.mjs";
 import { until, within } from "./support/wait.mjs";
 import { WsClient } from "./support/websocket.mjs";
+
+/** Until a write stands in the writer's queue, behind a lock that another program holds. */
+const writeWaits = (gateway) =>
+  until(async () => sum(await readMetrics(gateway), "streamld_store_waiting_appends") > 0, "the write waits");
 
 describe("regressions", () => {
   test("a handshake that names more streams than a connection may follow is refused, and harms nobody", async (t) => {
@@ -50,10 +55,10 @@ describe("regressions", () => {
       const socket = await WsClient.open(gateway, "?stream=held&after=0");
       await socket.frame("held");
       socket.send({ "@type": "Publish", stream: "held", payload: 2 });
-      await pause(100); // Nothing tells from outside when the message has been taken.
+      await writeWaits(gateway);
 
       gateway.signal("SIGTERM");
-      await pause(2000); // Longer than the drain.
+      await pause(2000); // Wall time is what is tested: longer than the drain.
       await other.run("ROLLBACK;");
 
       const { code, signal } = await within(gateway.exited, "the end", 30);
@@ -70,10 +75,10 @@ describe("regressions", () => {
     try {
       await other.run("BEGIN IMMEDIATE;");
       const asking = call(gateway, "DELETE", at("held", "/events?through=1&dry-run=true"), { fresh: true, seconds: 20 });
-      await pause(300); // Nothing tells from outside when it waits.
+      await writeWaits(gateway);
 
       gateway.signal("SIGTERM");
-      await pause(500);
+      await until(async () => (await call(gateway, "GET", "/readyz", { fresh: true })).status === 503, "the drain begins");
       await other.run("ROLLBACK;");
 
       assert.equal((await asking).status, 200);
