@@ -206,6 +206,10 @@ struct engine_figures {
     std::uint64_t store_bytes = 0;
     std::uint64_t log_bytes = 0; // SQLite: the -wal file.
     std::uint64_t waiting_appends = 0;
+    bool is_woken_by_polling = false; // Commits of others are noticed by the poll alone.
+    std::uint64_t connections = 0;    // To a database server.
+    std::uint64_t reconnects = 0;     // Of the connection that listens to it.
+    std::uint64_t held_streams = 0;   // Publishes to these wait for another program's transaction.
 };
 
 class engine {

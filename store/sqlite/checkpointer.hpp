@@ -5,7 +5,7 @@
 // readers no longer need the log; so it ends).
 
 #include "store/sqlite/database_file.hpp"
-#include "store/sqlite/trouble.hpp"
+#include "store/trouble.hpp"
 
 #include <condition_variable>
 #include <memory>

@@ -219,4 +219,20 @@ database_settings prepare_database(const std::string& path, const open_options& 
     return settings;
 }
 
+std::string schema_script() {
+    const std::string version = std::to_string(migrations().back().version);
+    std::string script = "-- The schema of streamld for SQLite 3.38 or later, version " + version +
+                         ". For an empty file, or one without tables of streamld:\n"
+                         "--   streamld sql --engine sqlite | sqlite3 -bail <file>\n\n"
+                         "PRAGMA journal_mode = WAL;\n"
+                         "BEGIN IMMEDIATE;\n\n";
+    for (const auto& step : migrations())
+        script += std::string(step.sql) + "\n";
+    return script + "INSERT INTO streamld_meta (key, value)\nVALUES ('schema_version', " + version +
+           ");\n\n-- Marks the file as ours; leave it out where the file is your application's "
+           "own.\n"
+           "PRAGMA application_id = " +
+           std::to_string(application_id) + ";\n\nCOMMIT;\n";
+}
+
 } // namespace streamld::store::sqlite

@@ -53,4 +53,7 @@ open_connection(const database_settings& settings, bool is_reader, patience how_
 [[nodiscard]] database_settings
 prepare_database(const std::string& path, const open_options& options);
 
+/// What prepare_database() does to an empty file, for the sqlite3 shell, in one transaction.
+[[nodiscard]] std::string schema_script();
+
 } // namespace streamld::store::sqlite

@@ -8,7 +8,7 @@
 #include "store/sqlite/change_board.hpp"
 #include "store/sqlite/database_file.hpp"
 #include "store/sqlite/file_signal.hpp"
-#include "store/sqlite/trouble.hpp"
+#include "store/trouble.hpp"
 
 #include <atomic>
 #include <memory>

@@ -8,7 +8,7 @@
 #include "store/sqlite/change_board.hpp"
 #include "store/sqlite/ledger.hpp"
 #include "store/sqlite/session.hpp"
-#include "store/sqlite/trouble.hpp"
+#include "store/trouble.hpp"
 #include "store/worker.hpp"
 
 #include <atomic>

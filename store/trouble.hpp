@@ -4,16 +4,19 @@
 
 #include "store/engine.hpp"
 
-namespace streamld::store::sqlite {
+namespace streamld::store {
 
 class trouble_report {
 public:
     explicit trouble_report(store_observer& observer) noexcept : observer_(&observer) {}
 
-    void raise(const error& fault) noexcept {
+    void raise(const error& fault) noexcept { raise(fault, fault.detail()); }
+
+    /// `what`: words for the log, where it may have more than clients are told.
+    void raise(const error& fault, std::string_view what) noexcept {
         if (current_ == fault.code()) return;
         current_ = fault.code();
-        observer_->trouble(current_, fault.detail());
+        observer_->trouble(current_, what);
     }
 
     void clear() noexcept {
@@ -27,4 +30,4 @@ private:
     boost::system::error_code current_;
 };
 
-} // namespace streamld::store::sqlite
+} // namespace streamld::store
