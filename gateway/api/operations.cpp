@@ -1,7 +1,9 @@
 // GET /healthz, /readyz and /metrics
 
+#include "api/answers.hpp"
 #include "api/handlers.hpp"
 #include "api/problem.hpp"
+#include "base/json_string.hpp"
 
 namespace streamld::api {
 
@@ -27,7 +29,14 @@ answer_t tell_readiness(exchange& request) {
     if (request.shard.is_draining) throw problem("shutting-down", "the server is about to stop");
     const auto deadline = std::chrono::steady_clock::now() + probe_timeout;
     co_await request.shard.engine.probe(deadline);
-    co_return plain_text("text/plain; charset=utf-8", "ready\n");
+    const bool is_polling = request.shard.engine.figures().is_woken_by_polling;
+    auto answer = json_answer(200);
+    json_object body(answer.body);
+    body.text("status", "ready");
+    // How soon commits of other processes are noticed; late is not broken.
+    body.text("wakes", is_polling ? "polling" : "notified");
+    body.close();
+    co_return answer;
 }
 
 answer_t tell_metrics(exchange& request) {

@@ -31,11 +31,14 @@ options::options_description descriptions() {
     // clang-format off
     all.add_options()
         ("listen", text()->default_value("127.0.0.1:8080"), "address and port; port 0 takes a free one")
-        ("store", text()->default_value("sqlite:streamld.db"), "sqlite:PATH")
+        ("store", text()->default_value("sqlite:streamld.db"), "sqlite:PATH or postgres://USER@HOST/DATABASE")
         ("shards", text(), "event loops, one thread each (default: one a core)")
         ("heartbeat", text()->default_value("15s"), "longest silence on an event stream")
         ("drain", text()->default_value("10s"), "time for clients to leave after SIGTERM")
         ("poll-interval", text()->default_value("1s"), "fallback look for commits of other processes")
+        ("postgres-listen-url", text()->default_value(""), "where to LISTEN, if --store is a transaction pooler")
+        ("postgres-notify", text()->default_value("on"), "on: wake by LISTEN/NOTIFY; off: by polling alone")
+        ("postgres-connections", text()->default_value("8"), "connections for reads (about 8 more are for writing)")
         ("max-payload", text()->default_value("1048576"), "bytes of one event (at most 16777216)")
         ("max-batch", text()->default_value("10000"), "events of one NDJSON publish")
         ("max-body", text()->default_value("16777216"), "bytes of one request body")
@@ -165,6 +168,23 @@ void read_urls(reader& from, const options::variables_map& values, config& to) {
             from.fault("allow-origin", "is an origin such as https://app.example, without a path");
 }
 
+void read_postgres(reader& from, config& to) {
+    store::postgres_options& postgres = to.store.postgres;
+    postgres.listen_url = from.text("postgres-listen-url");
+    if (!postgres.listen_url.empty()) {
+        const std::string fault = store::fault_of_store_url(postgres.listen_url);
+        if (!store::is_postgres_url(postgres.listen_url)) {
+            from.fault("postgres-listen-url", "begins with postgres://");
+        } else if (!fault.empty()) {
+            from.fault("postgres-listen-url", "names no server: " + fault);
+        }
+    }
+    const std::string notify = from.text("postgres-notify");
+    if (notify != "on" && notify != "off") from.fault("postgres-notify", "is on or off");
+    postgres.notify = notify != "off";
+    from.number("postgres-connections", 1, 1000, postgres.connections_max);
+}
+
 void read_values(const options::variables_map& values, config_result& result) {
     config& to = result.value;
     reader from{values, result.faults};
@@ -172,6 +192,7 @@ void read_values(const options::variables_map& values, config_result& result) {
     to.store_url = from.text("store");
     const std::string store_fault = store::fault_of_store_url(to.store_url);
     if (!store_fault.empty()) from.fault("store", "names no store: " + store_fault);
+    read_postgres(from, to);
     to.shards = default_shards();
     from.number("shards", 1, shards_max, to.shards);
     from.duration("heartbeat", milliseconds{500}, milliseconds{300'000}, to.api.heartbeat);
@@ -229,11 +250,16 @@ std::string serve_help() {
 
 std::string describe(const config& settings) {
     std::ostringstream out;
-    out << "listen = " << settings.listen << "\nstore = " << settings.store_url
+    out << "listen = " << settings.listen
+        << "\nstore = " << store::printable_store_url(settings.store_url)
         << "\nshards = " << settings.shards << "\nheartbeat = " << settings.api.heartbeat.count()
         << "ms\ndrain = " << settings.api.drain.count()
         << "ms\npoll-interval = " << settings.store.poll_interval.count()
-        << "ms\nmax-payload = " << settings.api.payload_bytes_max
+        << "ms\npostgres-listen-url = "
+        << store::printable_store_url(settings.store.postgres.listen_url)
+        << "\npostgres-notify = " << (settings.store.postgres.notify ? "on" : "off")
+        << "\npostgres-connections = " << settings.store.postgres.connections_max
+        << "\nmax-payload = " << settings.api.payload_bytes_max
         << "\nmax-batch = " << settings.api.batch_events_max
         << "\nmax-body = " << settings.api.body_bytes_max
         << "\nmax-connections = " << settings.connections_max

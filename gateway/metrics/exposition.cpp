@@ -186,6 +186,22 @@ void write_store(writer& out, shard_list shards, const store::engine_figures& fi
         "store_waiting_appends", "Publishes waiting for the writer.", figures.waiting_appends
     );
     out.gauge(
+        "store_wakes_by_polling",
+        "1 while commits of other processes are noticed by polling alone.",
+        figures.is_woken_by_polling ? 1 : 0
+    );
+    out.gauge("store_connections", "Connections to the database server.", figures.connections);
+    out.counter(
+        "store_reconnects_total",
+        "Times that the connection listening for notifications broke.",
+        figures.reconnects
+    );
+    out.gauge(
+        "store_held_streams",
+        "Streams whose publishes wait for another program's transaction.",
+        figures.held_streams
+    );
+    out.gauge(
         "tail_bytes",
         "Memory of the streams' newest frames.",
         sum(shards,
