@@ -1,6 +1,6 @@
 #pragma once
 // The engines that the contract is tried on. A new engine is one line in engines.cpp, and done when
-// the suites pass.
+// the suites pass. Postgres is among them where the run has a server.
 
 #include <functional>
 #include <memory>

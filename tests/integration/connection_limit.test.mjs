@@ -1,3 +1,4 @@
+// engine: sqlite
 // A gateway that has as many connections as it may: whoever comes is told so, in a language it understands.
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// engine: sqlite
 // What the contract promises in seconds of silence. It needs wall time, so the waits run beside each other.
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// engine: sqlite
 // A full disk: publishing says so and recovers by itself, reading goes on, and nothing acknowledged is lost. The store lies
 // on a small file system of its own, in a mount namespace that ends with the gateway.
 

@@ -100,7 +100,7 @@ describe("kill -9", () => {
       assert.ok(consumer.offset >= (offsets.get("c") ?? 0), `round ${round}: the saved offset`);
     }
     t.diagnostic(`${stored.length} events`);
-    assert.equal(await sqliteOk(gateway.path, "PRAGMA integrity_check;"), "ok");
+    if (gateway.engine === "sqlite") assert.equal(await sqliteOk(gateway.path, "PRAGMA integrity_check;"), "ok");
   });
 
   test("a kill right behind the answer loses nothing", async (t) => {

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { startGateway } from "./support/gateway.mjs";
 import { at, call, readAll } from "./support/http.mjs";
-import { quoted, SqliteSession } from "./support/process.mjs";
 import { generator, seed } from "./support/random.mjs";
 import { Account, readToEnd, transports } from "./support/readers.mjs";
 import { scaled } from "./support/scale.mjs";
+import { openSqlPublisher } from "./support/sql_publisher.mjs";
 import { within } from "./support/wait.mjs";
 import { WsClient } from "./support/websocket.mjs";
 
@@ -55,15 +55,14 @@ function publishers(gateway, stream, chance, acknowledge) {
   };
 
   const bySql = async (who) => {
-    const session = new SqliteSession(gateway.path);
+    const other = await openSqlPublisher(gateway);
     const all = values(who);
     for (let sent = 0; sent < all.length; ) {
       const some = all.slice(sent, sent + chance.between(1, 20));
-      const rows = some.map((value) => `(${quoted(stream)},${quoted(JSON.stringify(value))})`);
-      await session.run(`BEGIN IMMEDIATE; INSERT INTO streamld_publish (stream, payload) VALUES ${rows.join(",")}; COMMIT;`);
+      await other.publish(stream, some.map((value) => JSON.stringify(value)));
       sent += some.length;
     }
-    await session.close();
+    await other.close();
   };
 
   return [byHttp("http-1"), byHttp("http-2"), byWebSocket("ws"), bySql("sql")];

@@ -8,6 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { runToEnd, sharedGateway, startGateway } from "./support/gateway.mjs";
 import { assertDense, assertProblem, at, call, fill, publish, readAll, subscriptionCount } from "./support/http.mjs";
 import { parseMetrics, readMetrics, sum } from "./support/metrics.mjs";
+import { usesPostgres } from "./support/postgres.mjs";
 import { sqliteOk } from "./support/process.mjs";
 import { RawConnection } from "./support/raw.mjs";
 import { scaled } from "./support/scale.mjs";
@@ -246,7 +247,8 @@ describe("the end of the process", () => {
   });
 });
 
-describe("faulty starts", () => {
+// What a start does without the right server is in postgres_failures.
+describe("faulty starts", { skip: usesPostgres }, () => {
   let dir;
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "streamld-it-"));

@@ -9,9 +9,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { runToEnd, startGateway } from "./support/gateway.mjs";
 import { assertProblem, at, call, fill, publish } from "./support/http.mjs";
 import { readMetrics, sum } from "./support/metrics.mjs";
-import { SqliteSession } from "./support/process.mjs";
+import { usesPostgres } from "./support/postgres.mjs";
 import { clientFrame, opcodes, RawConnection, RawWebSocket } from "./support/raw.mjs";
 import { scaled } from "./support/scale.mjs";
+import { openSqlPublisher } from "./support/sql_publisher.mjs";
 import { until, within } from "./support/wait.mjs";
 import { WsClient } from "./support/websocket.mjs";
 
@@ -34,7 +35,7 @@ describe("regressions", () => {
     assert.equal((await call(gateway, "GET", "/healthz")).status, 200);
   });
 
-  test("a subscription of the handshake whose log cannot be read gets an Error and 1013", async (t) => {
+  test("a subscription of the handshake whose log cannot be read gets an Error and 1013", { skip: usesPostgres }, async (t) => {
     const gateway = await startGateway(t);
     await publish(gateway, "before", "1");
     await rename(gateway.path, `${gateway.path}.gone`);
@@ -49,9 +50,9 @@ describe("regressions", () => {
   test("a publish over WebSocket that outlasts the drain does not end it badly", async (t) => {
     const gateway = await startGateway(t);
     await publish(gateway, "held", "1");
-    const other = new SqliteSession(gateway.path);
+    const other = await openSqlPublisher(gateway);
     try {
-      await other.run("BEGIN IMMEDIATE;");
+      await other.hold("held");
       const socket = await WsClient.open(gateway, "?stream=held&after=0");
       await socket.frame("held");
       socket.send({ "@type": "Publish", stream: "held", payload: 2 });
@@ -59,7 +60,7 @@ describe("regressions", () => {
 
       gateway.signal("SIGTERM");
       await pause(2000); // Wall time is what is tested: longer than the drain.
-      await other.run("ROLLBACK;");
+      await other.release();
 
       const { code, signal } = await within(gateway.exited, "the end", 30);
       assert.deepEqual({ code, signal }, { code: 0, signal: null }, gateway.stderr);
@@ -68,18 +69,18 @@ describe("regressions", () => {
     }
   });
 
-  test("a trim that asks all shards for their readers is answered during a drain, which then ends", async (t) => {
+  test("a trim that asks all shards for their readers is answered during a drain, which then ends", { skip: usesPostgres }, async (t) => {
     const gateway = await startGateway(t, { args: ["--shards", "16", "--drain", "8s"] });
     await publish(gateway, "held", "1");
-    const other = new SqliteSession(gateway.path);
+    const other = await openSqlPublisher(gateway);
     try {
-      await other.run("BEGIN IMMEDIATE;");
+      await other.hold("held");
       const asking = call(gateway, "DELETE", at("held", "/events?through=1&dry-run=true"), { fresh: true, seconds: 20 });
       await writeWaits(gateway);
 
       gateway.signal("SIGTERM");
       await until(async () => (await call(gateway, "GET", "/readyz", { fresh: true })).status === 503, "the drain begins");
-      await other.run("ROLLBACK;");
+      await other.release();
 
       assert.equal((await asking).status, 200);
       const { code, signal } = await within(gateway.exited, "the end", 20);
@@ -92,7 +93,7 @@ describe("regressions", () => {
   test("a port that is taken is told in one plain line", async (t) => {
     const gateway = await startGateway(t);
 
-    const end = await runToEnd(["serve", "--listen", `127.0.0.1:${gateway.port}`, "--store", `sqlite:${gateway.path}`]);
+    const end = await runToEnd(["serve", "--listen", `127.0.0.1:${gateway.port}`, "--store", gateway.store]);
 
     assert.equal(end.code, 1);
     assert.equal(
@@ -156,7 +157,7 @@ describe("regressions", () => {
 
   test("a start that another gateway trimmed is a 409 here, too", async (t) => {
     const first = await startGateway(t, { args: ["--shards", "1"] });
-    const second = await startGateway(t, { store: first.path });
+    const second = await startGateway(t, { store: first.store });
     await fill(first, "shared", 2000);
     // A reader keeps what the first gateway knows of the stream in its memory.
     const keeper = await RawConnection.open(first.port);

@@ -6,6 +6,7 @@ import { env } from "node:process";
 import { describe, test } from "node:test";
 import { startGateway } from "./support/gateway.mjs";
 import { at, call, publishBatch, streamInfo } from "./support/http.mjs";
+import { usesPostgres } from "./support/postgres.mjs";
 import { RawWebSocket } from "./support/raw.mjs";
 import { isSlow, scaled } from "./support/scale.mjs";
 import { RawEventStream } from "./support/sse.mjs";
@@ -139,7 +140,7 @@ describe("readers that stop reading", () => {
     });
   }
 
-  test("catch-up readers do not let the log of SQLite grow without bound", async (t) => {
+  test("catch-up readers do not let the log of SQLite grow without bound", { skip: usesPostgres }, async (t) => {
     const gateway = await startGateway(t);
     const count = scaled(10_000, 3_000);
     await pour(gateway, "wal", 1, count);

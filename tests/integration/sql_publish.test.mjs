@@ -1,3 +1,4 @@
+// engine: sqlite
 // Publishing by plain SQL from the sqlite3 command line, inside the caller's own transaction, while the gateway serves.
 
 import assert from "node:assert/strict";

@@ -1,3 +1,4 @@
+// engine: sqlite
 // Two gateways and a plain SQL publisher on one file: no error, no hole, and each sees what the others publish.
 
 import assert from "node:assert/strict";

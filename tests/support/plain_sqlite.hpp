@@ -1,18 +1,13 @@
 #pragma once
 // Another program's view of the database: a SQLite connection that knows nothing of the store.
 
-#include <stdexcept>
+#include "support/sql_failure.hpp"
+
 #include <string>
-#include <string_view>
 
 struct sqlite3;
 
 namespace streamld::tests {
-
-class sql_failure : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
 
 class plain_sqlite {
 public:

@@ -1,4 +1,5 @@
-// The program under test: started on a free port with a store in a folder of its own, and ended by its own process id.
+// The program under test: started on a free port with a store of its own, and ended by its own process id. The store is a
+// file in a folder of its own, or (STREAMLD_TEST_STORE=postgres) a fresh database on the run's server.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -7,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { env } from "node:process";
 import { after, before } from "node:test";
+import { freshDatabase, usesPostgres } from "./postgres.mjs";
 import { within } from "./wait.mjs";
 
 export const program = env.STREAMLD_BIN;
@@ -23,14 +25,17 @@ export class Gateway {
   #child = null;
   #exit = null;
   #wasKilled = false;
+  #database = null;
 
   /**
-   * options: args; dir, kept if given; store, its path; shell, commands of bash that come before the program in the same
+   * options: args; dir, kept if given; engine, "sqlite" or "postgres"; store, an existing one, by path or URL; shell, commands of bash that come before the program in the same
    * process; before, a command that bash itself is run by. Both find the folder in STREAMLD_DIR.
    */
   constructor(options = {}) {
     this.#options = options;
     this.dir = options.dir ?? null;
+    const asked = options.engine ?? (usesPostgres ? "postgres" : "sqlite");
+    this.engine = options.store === undefined ? asked : options.store.startsWith("postgres") ? "postgres" : "sqlite";
     this.stdout = "";
     this.stderr = "";
   }
@@ -39,7 +44,7 @@ export class Gateway {
   async start(...more) {
     assert.ok(program, "STREAMLD_BIN names the program under test");
     this.dir ??= await mkdtemp(join(tmpdir(), "streamld-it-"));
-    this.path = this.#options.store ?? join(this.dir, "events.db");
+    await this.#findStore();
     this.stdout = "";
     this.stderr = "";
     this.#wasKilled = false;
@@ -77,11 +82,22 @@ export class Gateway {
     return this;
   }
 
+  /** `store` is the URL; `path` the file, where there is one. The same again after a restart. */
+  async #findStore() {
+    if (this.engine === "sqlite") {
+      this.path = (this.#options.store ?? join(this.dir, "events.db")).replace(/^sqlite:/, "");
+      this.store = `sqlite:${this.path}`;
+    } else {
+      if (this.#options.store === undefined) this.#database ??= await freshDatabase();
+      this.store = this.#options.store ?? this.#database.url;
+    }
+  }
+
   #settings(more) {
     const given = [...(this.#options.args ?? []), ...more];
     const settings = [...given];
     if (!given.includes("--listen")) settings.push("--listen", "127.0.0.1:0");
-    if (!given.includes("--store")) settings.push("--store", `sqlite:${this.path}`);
+    if (!given.includes("--store")) settings.push("--store", this.store);
     if (!given.includes("--drain")) settings.push("--drain", "1s");
     return settings;
   }
@@ -119,7 +135,7 @@ export class Gateway {
     this.#assertNoReport();
   }
 
-  /** Stops it, if it still runs, and removes its folder. */
+  /** Stops it, if it still runs, and removes its folder and its database. */
   async discard() {
     try {
       if (this.isRunning && !this.#wasKilled) await this.stop();
@@ -127,6 +143,8 @@ export class Gateway {
     } finally {
       if (this.isRunning) this.signal("SIGKILL");
       if (this.dir && !this.#options.dir) await rm(this.dir, { recursive: true, force: true });
+      await this.#database?.drop();
+      this.#database = null;
     }
   }
 

@@ -143,7 +143,7 @@ export function assertProblem(answer, status, slug, message = "") {
   assert.equal(typeof problem.title, "string", seen);
   assert.ok(problem.title.length > 0, seen);
   assert.ok(typeof problem.detail === "string" && problem.detail.length > 0, seen);
-  assert.doesNotMatch(problem.detail, /sqlite|SELECT |INSERT /i, `no word of the store's inside: ${seen}`);
+  assert.doesNotMatch(problem.detail, /sqlite|postgres|libpq|SELECT |INSERT /i, `no word of the store's inside: ${seen}`);
   if (status === 405) assert.ok(answer.headers.allow, seen);
   if (status === 429 || status === 503) assert.match(answer.headers["retry-after"] ?? "", /^[1-9]\d*$/, seen);
   return problem;

@@ -47,3 +47,10 @@ export function sum({ samples }, name, labels = {}) {
     .filter((one) => one.name === name && Object.entries(labels).every(([key, value]) => one.labels[key] === value))
     .reduce((total, one) => total + one.value, 0);
 }
+
+/** One value, as it is now. */
+export async function metric(gateway, name, labels) {
+  const metrics = await readMetrics(gateway);
+  assert.ok(metrics.types.has(name), `the metric ${name}`);
+  return sum(metrics, name, labels);
+}

@@ -1,9 +1,10 @@
-// A TCP relay that can cut every connection at once, as a network does.
+// A TCP relay that can cut every connection at once, or go silent without a word, as networks do.
 
 import net from "node:net";
 
 export class CutProxy {
   #pairs = new Set();
+  #isSilent = false;
   accepted = 0;
 
   static async open(target) {
@@ -28,6 +29,25 @@ export class CutProxy {
     client.on("error", drop).on("close", drop);
     upstream.on("error", drop).on("close", drop);
     client.pipe(upstream).pipe(client);
+    if (this.#isSilent) this.#mute(pair);
+  }
+
+  #mute({ client, upstream }) {
+    client.unpipe(upstream);
+    upstream.unpipe(client);
+    // Read on and forget: the peers' kernels see nothing wrong.
+    for (const socket of [client, upstream]) socket.on("data", () => {}).resume();
+  }
+
+  /** Forwards nothing any more, on connections that are there and on new ones, and closes none. */
+  goSilent() {
+    this.#isSilent = true;
+    for (const pair of this.#pairs) this.#mute(pair);
+  }
+
+  /** Forwards for new connections again; those that went silent stay so, as after a change of routes. */
+  speakAgain() {
+    this.#isSilent = false;
   }
 
   get open() {
