@@ -70,6 +70,12 @@ public:
             shards_.push_back(std::make_unique<shard>(config_, links_));
     }
 
+    // The engine outlives the shards and may have something to say until it has ended.
+    ~gateway() { fanout_.close(); }
+
+    gateway(const gateway&) = delete;
+    gateway& operator=(const gateway&) = delete;
+
     /// Binds every shard to one port. `descriptors`: what connections may have.
     void listen(std::size_t descriptors) {
         try {

@@ -159,6 +159,8 @@ void fanout::committed(std::span<const committed_append> appends) noexcept {
         encoder.add(append, *runs);
     }
     std::vector<std::vector<delivery>> deliveries = encoder.finish_all();
+    const std::lock_guard lock{mutex_};
+    if (shards_.empty()) return; // Closed meanwhile: their loops may be gone.
     for (std::size_t i = 0; i < shards.size(); ++i) {
         if (deliveries[i].empty()) continue;
         boost::asio::post(
@@ -177,7 +179,8 @@ void fanout::grown(std::vector<grown_stream> streams) noexcept {
     });
     if (streams.empty()) return;
     const auto hints = std::make_shared<const std::vector<grown_stream>>(std::move(streams));
-    for (hub* const shard : shards()) {
+    const std::lock_guard lock{mutex_}; // A shard's loop lives as long as it is in the list.
+    for (hub* const shard : shards_) {
         boost::asio::post(shard->shard_turn().loop(), [shard, hints] {
             for (const grown_stream& one : *hints)
                 shard->take_hint(one.stream, one.head);
@@ -186,12 +189,14 @@ void fanout::grown(std::vector<grown_stream> streams) noexcept {
 }
 
 void fanout::look_at_all() noexcept {
-    for (hub* const shard : shards())
+    const std::lock_guard lock{mutex_};
+    for (hub* const shard : shards_)
         boost::asio::post(shard->shard_turn().loop(), [shard] { shard->look_at_all(); });
 }
 
 void fanout::trimmed(const std::string& stream, offset_t horizon) {
-    for (hub* const shard : shards()) {
+    const std::lock_guard lock{mutex_};
+    for (hub* const shard : shards_) {
         boost::asio::post(shard->shard_turn().loop(), [shard, stream, horizon] {
             shard->take_horizon(stream, horizon);
         });

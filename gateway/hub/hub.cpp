@@ -272,6 +272,8 @@ void hub::begin_drain() {
     is_draining_ = true;
     for (const auto& [key, tail] : tails_)
         tail->close();
+    for (boost::asio::steady_timer* const timer : pauses_)
+        timer->cancel();
 }
 
 boost::asio::awaitable<void> hub::close() {

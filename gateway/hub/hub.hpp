@@ -32,6 +32,8 @@ struct hub_limits {
     std::size_t page_events_max = 512;                  // One catch-up read,
     std::size_t page_bytes_max = 128 * 1024;            // and its size; also one batch to a sink.
     std::chrono::milliseconds read_timeout{10'000};
+    std::chrono::milliseconds outage_patience{
+        60'000};                // Subscriptions outlast a store that is away.
     std::size_t reads_max = 64; // Catch-up reads under way; more wait their turn.
 };
 
@@ -110,6 +112,9 @@ public:
     /// A trim by this process: horizons known here move on.
     void take_horizon(const std::string& stream, offset_t horizon);
 
+    /// Waits; close() cuts it short.
+    boost::asio::awaitable<void> pause(std::chrono::milliseconds time);
+
     /// No more waiting: cursors send what is left, then finish.
     void begin_drain();
     boost::asio::awaitable<void> close();
@@ -161,7 +166,6 @@ private:
     void restart(stream_tail& tail, const store::stream_bounds& bounds);
     boost::asio::awaitable<void> follow(std::shared_ptr<stream_tail> tail);
     boost::asio::awaitable<bool> follow_once(std::shared_ptr<stream_tail> tail);
-    boost::asio::awaitable<void> pause(std::chrono::milliseconds time);
 
     // hub_reads.cpp: reads of the store
     boost::asio::awaitable<store::stream_bounds> fresh_bounds(std::string stream);

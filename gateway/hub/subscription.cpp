@@ -1,8 +1,15 @@
 #include "hub/subscription.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace streamld {
+
+namespace {
+
+constexpr std::chrono::milliseconds outage_pause_most{2000};
+
+} // namespace
 
 subscription::subscription(
     hub& owner, tail_lease lease, offset_t after, sink& to, subscription_options options
@@ -105,17 +112,36 @@ void subscription::give(const block_ptr& block, std::size_t from) {
 
 boost::asio::awaitable<std::optional<ending>> subscription::take_page() {
     std::shared_ptr<const frame_page> page;
+    std::optional<store::errc> fault;
     try {
         page = co_await hub_.catch_up(*tail_, cursor_.position(), cursor_.through(), options_.key);
-    } catch (const store::error&) {
-        // Not logged here: the store's trouble is, once; the reader is told to come back.
-        co_return ending::store_failed;
+    } catch (const store::error& caught) {
+        fault = caught.which(); // Not logged here: the store's trouble is, once.
     }
+    if (fault) {
+        const std::optional<ending> ended = co_await wait_out(*fault);
+        co_return ended;
+    }
+    outage_.reset();
     if (stopped_ || sink_.is_gone()) co_return std::nullopt;
     if (const auto lost = lost_in(*page)) co_return tell_gap(*lost, page->bounds);
     if (page->block) give(page->block, 0);
     cursor_.advance(page->scanned);
     sink_.moved(cursor_.position());
+    co_return std::nullopt;
+}
+
+/// A subscription keeps its place while the store is away for a while; then, and a read at once, it
+/// is told to come back.
+boost::asio::awaitable<std::optional<ending>> subscription::wait_out(store::errc fault) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!outage_) outage_.emplace(now);
+    const bool is_passing = fault == store::errc::unavailable || fault == store::errc::busy;
+    const bool is_over = now - outage_->since >= hub_.limits().outage_patience;
+    if (!is_passing || is_over || options_.is_read || hub_.is_draining())
+        co_return ending::store_failed;
+    outage_->pause = std::min(outage_->pause * 2, outage_pause_most);
+    co_await hub_.pause(outage_->pause);
     co_return std::nullopt;
 }
 

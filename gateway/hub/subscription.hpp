@@ -10,6 +10,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -50,6 +51,7 @@ public:
 private:
     boost::asio::awaitable<ending> loop();
     boost::asio::awaitable<std::optional<ending>> take_page();
+    boost::asio::awaitable<std::optional<ending>> wait_out(store::errc fault);
     void send_from_tail();
     void give(const block_ptr& block, std::size_t from);
     [[nodiscard]] std::optional<store::verdict> lost_in(const frame_page& page) const;
@@ -62,6 +64,16 @@ private:
     cursor cursor_;
     wakeup wakeup_;
     std::optional<ending> stopped_;
+
+    /// Reads of the store fail since then.
+    struct outage {
+        explicit outage(std::chrono::steady_clock::time_point began) : since(began) {}
+
+        std::chrono::steady_clock::time_point since;
+        std::chrono::milliseconds pause{50}; // Doubled before the next try.
+    };
+
+    std::optional<outage> outage_;
     bool was_caught_up_ = false;
 };
 
