@@ -174,7 +174,7 @@ SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    now_seconds bigint := floor(extract(epoch FROM clock_timestamp()));
+    now_seconds bigint;
     -- One element for each publish. None is NULL, so that the arrays of numbers are read in constant time.
     ids bigint[];
     heads bigint[];
@@ -245,7 +245,9 @@ BEGIN
         EXIT WHEN NOT FOUND AND p_wait_ms = 0;
     END LOOP;
 
-    -- The streams are ours from here on. A new statement sees every token that was committed before that.
+    -- The streams are ours from here on. A new statement sees every token that was committed before that, and the
+    -- clock is not behind that of the events before.
+    now_seconds := floor(extract(epoch FROM clock_timestamp()));
     SELECT array_agg(v.verdict), array_agg(v.first), array_agg(v.last), array_agg(v.created_at), array_agg(v.head)
     INTO verdicts, firsts, lasts, times, heads
     FROM (
@@ -582,19 +584,23 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
 DECLARE
-    now_seconds bigint := floor(extract(epoch FROM clock_timestamp()));
+    now_seconds bigint;
     id_found bigint;
     head_new bigint;
 BEGIN
     PERFORM streamld.check_publish(p_stream, p_bytes, p_text, p_is_json, p_key, p_content_type);
 
-    -- The row stays locked until the transaction ends.
+    -- The row stays locked until the transaction ends. Where the lock had to be waited for, the new values, the clock's
+    -- too, are of the time when it was given.
     FOR pass IN 1..2 LOOP
         UPDATE streamld.stream
-        SET head = head + 1, last_event_at = now_seconds, changed = pg_current_xact_id()
+        SET
+            head = head + 1,
+            last_event_at = floor(extract(epoch FROM clock_timestamp())),
+            changed = pg_current_xact_id()
         WHERE name = p_stream AND head < 9007199254740991
-        RETURNING id, head
-        INTO id_found, head_new;
+        RETURNING id, head, last_event_at
+        INTO id_found, head_new, now_seconds;
         EXIT WHEN FOUND;
         IF pass = 2 THEN
             RAISE EXCEPTION 'streamld: the stream is full'
