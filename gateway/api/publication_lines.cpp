@@ -58,6 +58,13 @@ bool flag_of(std::string_view literal, const line_place& place) {
     return literal == "true";
 }
 
+/// What an envelope that was read from a log has besides; so a range can be published elsewhere as
+/// it was read.
+bool is_of_the_log(std::string_view member) {
+    return member == "@type" || member == "streamId" || member == "sequence" ||
+           member == "createdAt";
+}
+
 /// Puts the line's own parts into `event`, which has the batch's.
 void read_envelope(
     std::string_view line,
@@ -78,8 +85,11 @@ void read_envelope(
                            : member.name == "key"        ? &key
                            : member.name == "isSnapshot" ? &snapshot
                                                          : nullptr;
-        if (slot == nullptr) throw place.fault("unknown member " + quoted(member.name));
-        *slot = member.raw;
+        if (slot != nullptr) {
+            *slot = member.raw;
+        } else if (!is_of_the_log(member.name)) {
+            throw place.fault("unknown member " + quoted(member.name));
+        }
     }
     if (!payload) throw place.fault("`payload` is missing");
     check_size(*payload, limits, place);

@@ -300,6 +300,22 @@ describe("walk: publish, read, watch", () => {
     assertDense(newest.map((event) => event.sequence), 1301, 2500);
   });
 
+  test("a range is published elsewhere as it was read", async () => {
+    const body = '{"big":12345678901234567890123, "a":1, "a":2}';
+    await call(gateway, "POST", at("moved", "/events?key=k&snapshot=true"), { headers: { "content-type": "application/json" }, body });
+    await call(gateway, "POST", at("moved", "/events"), { headers: { "content-type": "application/json" }, body: "2" });
+    const range = await call(gateway, "GET", at("moved", "/events"), { headers: { accept: "application/x-ndjson" } });
+
+    const headers = { "content-type": "application/x-ndjson; profile=envelope" };
+    const answer = await call(gateway, "POST", at("moved-to", "/events"), { headers, body: range.text });
+    const copy = await call(gateway, "GET", at("moved-to", "/events"), { headers: { accept: "application/x-ndjson" } });
+
+    assert.equal(answer.status, 201, answer.text);
+    const bare = (text) => text.replaceAll(/"streamId":"[^"]*"|"createdAt":\d+/g, "");
+    assert.equal(bare(copy.text), bare(range.text));
+    assert.match(copy.text, /"big":12345678901234567890123, "a":1, "a":2/);
+  });
+
   test("HEAD answers like GET without a body", async () => {
     await fill(gateway, "headed", 3);
     for (const path of [
