@@ -149,6 +149,14 @@ private:
         const auto deadline = std::chrono::steady_clock::now() + config_.api.drain;
         for (const auto& one : shards_)
             boost::asio::post(one->loop(), [leaving = one.get()] { leaving->begin_drain(); });
+        // All of them first: the listeners share a port, and one that closes early would reset who
+        // has just come to hear that the gateway is going.
+        for (const auto& one : shards_) {
+            boost::asio::awaitable<void> waiting = one->await_sessions(deadline);
+            co_await boost::asio::co_spawn(
+                one->loop(), std::move(waiting), boost::asio::use_awaitable
+            );
+        }
         for (const auto& one : shards_) {
             boost::asio::awaitable<void> leaving = one->finish_sessions(deadline);
             co_await boost::asio::co_spawn(

@@ -65,6 +65,10 @@ void shard::begin_drain() {
     connections_.begin_drain();
 }
 
+boost::asio::awaitable<void> shard::await_sessions(std::chrono::steady_clock::time_point deadline) {
+    (void)co_await sessions_.join_until(deadline);
+}
+
 boost::asio::awaitable<void> shard::finish_sessions(std::chrono::steady_clock::time_point deadline
 ) {
     (void)co_await sessions_.join_until(deadline);

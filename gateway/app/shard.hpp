@@ -54,6 +54,8 @@ public:
 
     /// Sessions are asked to leave; the listener stays open to say that the gateway is going.
     void begin_drain();
+    /// Waits for the sessions until the deadline; the listener stays open.
+    boost::asio::awaitable<void> await_sessions(std::chrono::steady_clock::time_point deadline);
     /// Waits for the sessions until the deadline, cancels what is left, stops listening.
     boost::asio::awaitable<void> finish_sessions(std::chrono::steady_clock::time_point deadline);
     /// Ends every job; the loop then runs dry. After the sessions of all shards, since they ask
