@@ -11,6 +11,7 @@
 #include "store/postgres/transaction.hpp"
 #include "store/postgres/watcher.hpp"
 #include "store/postgres/writes.hpp"
+#include "store/silent_observer.hpp"
 #include "store/validation.hpp"
 
 #include <algorithm>
@@ -30,17 +31,6 @@ constexpr std::size_t background_max = 3; // The poll, NOTIFY, probes, trims.
 constexpr milliseconds probe_memory{1000};
 constexpr std::chrono::seconds size_interval{30};
 constexpr std::chrono::seconds size_patience{5};
-
-class silent_observer final : public store_observer {
-public:
-    void committed(std::span<const committed_append> /*appends*/) noexcept override {}
-
-    void grown(std::vector<grown_stream> /*streams*/) noexcept override {}
-
-    void look_at_all() noexcept override {}
-
-    void trouble(boost::system::error_code /*code*/, std::string_view /*what*/) noexcept override {}
-};
 
 dsn listen_place(const dsn& store, const std::string& listen_url) {
     const dsn place = listen_url.empty() ? store : dsn::parse(listen_url);

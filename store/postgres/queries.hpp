@@ -64,7 +64,8 @@ LIMIT $3)";
 
 // A page: bounds and events of one snapshot. One row more than asked for tells a full page from a
 // finished one (`found`); the sum keeps the answer within a number of bytes without reading the
-// payloads that are left out. A stream without events in the range gives one row.
+// payloads that are left out. A stream without events in the range gives one row. $6: one key only;
+// null: all. Unnamed statements are planned with their values, so either way the index is its own.
 inline constexpr const char* read_events = R"(
 SELECT
     s.epoch, s.head, s.horizon,
@@ -79,31 +80,7 @@ LEFT JOIN LATERAL (
     FROM (
         SELECT sequence, created_at, is_snapshot, is_checked, content_type, key, payload
         FROM streamld.event
-        WHERE stream_id = s.id AND sequence > greatest($2, s.horizon) AND sequence <= least($3, s.head)
-        ORDER BY sequence
-        LIMIT $4 + 1
-    ) AS p
-    WINDOW before AS (ORDER BY p.sequence ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-) AS e ON e.bytes_before < $5 AND e.place <= $4
-WHERE s.name = $1
-ORDER BY e.sequence)";
-
-// The same for one key, $6.
-inline constexpr const char* read_key = R"(
-SELECT
-    s.epoch, s.head, s.horizon,
-    e.sequence, e.created_at, e.is_snapshot, e.is_checked, e.content_type, e.key, e.payload, e.found
-FROM streamld.stream AS s
-LEFT JOIN LATERAL (
-    SELECT
-        p.sequence, p.created_at, p.is_snapshot, p.is_checked, p.content_type, p.key, p.payload,
-        count(*) OVER () AS found,
-        row_number() OVER before AS place,
-        sum(octet_length(p.payload)) OVER before - octet_length(p.payload) AS bytes_before
-    FROM (
-        SELECT sequence, created_at, is_snapshot, is_checked, content_type, key, payload
-        FROM streamld.event
-        WHERE stream_id = s.id AND key = $6
+        WHERE stream_id = s.id AND ($6::text IS NULL OR key = $6)
             AND sequence > greatest($2, s.horizon) AND sequence <= least($3, s.head)
         ORDER BY sequence
         LIMIT $4 + 1
@@ -124,21 +101,12 @@ SELECT s.epoch, s.head, s.horizon, s.created_at, s.last_event_at, (
 FROM streamld.stream AS s
 WHERE s.name = $1)";
 
+// The newest snapshot; $2: one key's only; null: any.
 inline constexpr const char* newest_snapshot = R"(
 SELECT s.epoch, s.head, s.horizon, s.created_at, s.last_event_at, (
     SELECT e.sequence
     FROM streamld.event AS e
-    WHERE e.stream_id = s.id AND e.is_snapshot AND e.sequence > s.horizon AND e.sequence <= s.head
-    ORDER BY e.sequence DESC
-    LIMIT 1)
-FROM streamld.stream AS s
-WHERE s.name = $1)";
-
-inline constexpr const char* newest_snapshot_of_key = R"(
-SELECT s.epoch, s.head, s.horizon, s.created_at, s.last_event_at, (
-    SELECT e.sequence
-    FROM streamld.event AS e
-    WHERE e.stream_id = s.id AND e.is_snapshot AND e.key = $2
+    WHERE e.stream_id = s.id AND e.is_snapshot AND ($2::text IS NULL OR e.key = $2)
         AND e.sequence > s.horizon AND e.sequence <= s.head
     ORDER BY e.sequence DESC
     LIMIT 1)

@@ -73,12 +73,21 @@ void fill_events(event_page& page, const result& rows) {
     }
 }
 
+/// Null where every key will do.
+void add_key(query& to, const std::string& key) {
+    if (key.empty()) {
+        to.null(type_oid::text);
+    } else {
+        to.text(key);
+    }
+}
+
 query page_query(const read_request& request, std::size_t events_max) {
-    query page(request.key.empty() ? queries::read_events : queries::read_key);
+    query page(queries::read_events);
     page.text(request.stream).integer(request.after).integer(request.through);
     page.integer(static_cast<std::int64_t>(events_max));
     page.integer(static_cast<std::int64_t>(std::max<std::size_t>(request.bytes_max, 1)));
-    if (!request.key.empty()) page.text(request.key);
+    add_key(page, request.key);
     return page;
 }
 
@@ -144,9 +153,9 @@ query start_query(const std::string& stream, const start_point& start, const std
         return what;
     }
     if (start.kind == start_kind::snapshot) {
-        query what(key.empty() ? queries::newest_snapshot : queries::newest_snapshot_of_key);
+        query what(queries::newest_snapshot);
         what.text(stream);
-        if (!key.empty()) what.text(key);
+        add_key(what, key);
         return what;
     }
     if (start.kind == start_kind::consumer) {

@@ -20,6 +20,17 @@ constexpr std::chrono::seconds ask_interval{10}; // Between two questions to its
 constexpr milliseconds pause_least{20};          // Between two attempts to listen.
 constexpr milliseconds pause_most{500};
 
+/// A fault with all that the log may know of it.
+struct told_fault {
+    explicit told_fault(const error& fault) : what(fault), words(fault.detail()) {
+        if (const auto* database = dynamic_cast<const postgres_fault*>(&fault))
+            words += ": " + database->words();
+    }
+
+    error what;
+    std::string words;
+};
+
 } // namespace
 
 watcher::watcher(
@@ -70,20 +81,15 @@ void watcher::tell(std::vector<store_observer::grown_stream> streams) {
 boost::asio::awaitable<void> watcher::poll() {
     while (!is_closing_) {
         must_look_ = false;
-        std::optional<error> fault;
-        std::string words;
+        std::optional<told_fault> fault;
         try {
             co_await look();
-        } catch (const postgres_fault& caught) {
-            fault.emplace(caught);
-            words = caught.detail() + ": " + caught.words();
         } catch (const error& caught) {
             fault.emplace(caught);
-            words = caught.detail();
         }
         if (is_closing_) co_return;
         if (fault) {
-            poll_trouble_.raise(*fault, "looking for new events: " + words);
+            poll_trouble_.raise(fault->what, "looking for new events: " + fault->words);
             // Another server may answer next time, with other transaction numbers.
             snapshot_.clear();
             must_look_ = false;
@@ -129,22 +135,18 @@ boost::asio::awaitable<void> watcher::listen() {
     milliseconds pause{0};
     while (!is_closing_) {
         const auto began = clock::now();
-        std::optional<error> fault;
-        std::string words;
+        std::optional<told_fault> fault;
         try {
             co_await listen_once();
-        } catch (const postgres_fault& caught) {
-            fault.emplace(caught);
-            words = caught.detail() + ": " + caught.words();
         } catch (const error& caught) {
             fault.emplace(caught);
-            words = caught.detail();
         }
         ear_.reset();
         const bool has_listened = is_listening_.exchange(false);
         set_notified(false);
         if (is_closing_) co_return;
-        if (fault) listen_trouble_.raise(*fault, "listening for notifications: " + words);
+        if (fault)
+            listen_trouble_.raise(fault->what, "listening for notifications: " + fault->words);
         reconnects_.fetch_add(1);
         // What was committed meanwhile is looked for at once, not when the listener is back.
         poke();

@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_engine.hpp"
 
 #include "store/fingerprint.hpp"
+#include "store/silent_observer.hpp"
 #include "store/sqlite/checkpointer.hpp"
 #include "store/sqlite/reader.hpp"
 #include "store/sqlite/transaction.hpp"
@@ -19,17 +20,6 @@ using boost::asio::awaitable;
 constexpr std::size_t waiting_reads_max = 65536;
 constexpr std::size_t small_write_bytes = 1024; // What a write without events counts as.
 constexpr std::chrono::milliseconds probe_memory{1000};
-
-class silent_observer final : public store_observer {
-public:
-    void committed(std::span<const committed_append> /*appends*/) noexcept override {}
-
-    void grown(std::vector<grown_stream> /*streams*/) noexcept override {}
-
-    void look_at_all() noexcept override {}
-
-    void trouble(boost::system::error_code /*code*/, std::string_view /*what*/) noexcept override {}
-};
 
 std::vector<std::unique_ptr<reader>>
 make_readers(const database_settings& settings, file_identity& identity, std::size_t count) {
