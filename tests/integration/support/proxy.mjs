@@ -57,13 +57,18 @@ export class CutProxy {
   /** Resets every connection there is. */
   cut() {
     for (const { client, upstream } of this.#pairs) {
-      client.resetAndDestroy();
+      // A socket whose end was sent cannot be reset any more: Node would leak it, and spin at its own exit.
+      if (client.writableEnded) client.destroy();
+      else client.resetAndDestroy();
       upstream.destroy();
     }
   }
 
   close() {
-    this.cut();
+    for (const { client, upstream } of this.#pairs) {
+      client.destroy();
+      upstream.destroy();
+    }
     this.server.close();
   }
 }
