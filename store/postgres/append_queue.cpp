@@ -80,6 +80,11 @@ append_list append_queue::take_older(deadline_t before) {
     return take_if([before](const pending_append& next) { return next.since <= before; });
 }
 
+void append_queue::hurry(deadline_t latest) noexcept {
+    for (auto& next : waiting_)
+        next->deadline = std::min(next->deadline, latest);
+}
+
 deadline_t append_queue::earliest_deadline() const noexcept {
     deadline_t earliest = deadline_t::max();
     for (const auto& next : waiting_)

@@ -78,6 +78,9 @@ public:
     /// Those that came at `before` or earlier.
     [[nodiscard]] append_list take_older(deadline_t before);
 
+    /// Nobody waits for longer than that.
+    void hurry(deadline_t latest) noexcept;
+
     [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
 
     [[nodiscard]] std::size_t size() const noexcept { return waiting_.size(); }

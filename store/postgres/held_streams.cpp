@@ -15,9 +15,12 @@ constexpr std::size_t lanes = 4;
 constexpr std::size_t group_bytes_max = std::size_t{32} << 20;
 
 // The longest single wait for a lock, alone and where other held streams wait for a lane.
-constexpr milliseconds wait_alone{2000};
+constexpr milliseconds wait_alone{1000};
 constexpr milliseconds wait_in_turn{250};
 constexpr milliseconds wait_least{10};
+
+// What still waits when the engine closes is given so much longer.
+constexpr milliseconds wait_at_close{500};
 
 // From when on a held stream is worth a line in the log.
 constexpr milliseconds worth_telling{500};
@@ -76,6 +79,8 @@ void held_streams::refuse_late(deadline_t now) {
 
 void held_streams::close() noexcept {
     is_closing_ = true;
+    for (auto& [name, held] : streams_)
+        held.queue.hurry(clock::now() + wait_at_close);
     has_turn_.notify();
 }
 
@@ -130,6 +135,7 @@ boost::asio::awaitable<bool> held_streams::attempt(const std::string& stream, he
     const milliseconds wait = patience(members);
     append_list left = co_await commit_.run(*db, std::move(members), wait);
     held.queue.push_front(std::move(left));
+    if (is_closing_) held.queue.hurry(clock::now() + wait_at_close);
     co_return true;
 }
 
@@ -152,9 +158,9 @@ boost::asio::awaitable<void> held_streams::tell_who_holds(std::string stream, in
             who.small(waiting_pid);
             const result row = co_await ask(*db, std::move(who), until);
             if (row.rows() > 0) {
-                holder = "process " + row.text(0, 0) + " (user " + row.text(0, 1) +
-                         ", application " + row.text(0, 2) + ", " + row.text(0, 3) + ", since " +
-                         std::to_string(row.integer(0, 4)) + " s)";
+                holder = "process " + std::to_string(row.integer(0, 0)) + " (user " +
+                         row.text(0, 1) + ", application " + row.text(0, 2) + ", " +
+                         row.text(0, 3) + ", since " + std::to_string(row.integer(0, 4)) + " s)";
                 break;
             }
             db.give_back();

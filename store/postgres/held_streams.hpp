@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return streams_.empty(); }
 
-    /// The lanes end when nothing is left.
+    /// What still waits is given half a second more; the lanes end when nothing is left.
     void close() noexcept;
 
     /// Any thread.
